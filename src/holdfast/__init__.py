@@ -1,0 +1,3 @@
+"""Durable working memory for AI agents."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,166 @@
+"""The commit codec: one commit is one line of compact JSON, chained to the line before it.
+
+A line is ``{"v":1,"id":…,"at":…,"by":…,"origin":…,["op":…,]"events":[…],"sum":…}`` and a line feed. Keys come
+in this order, so the id has a fixed place at the front and the sum at the end: a reader that only wants to
+follow the chain needs no JSON parser. docs/format.md specifies the bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from holdfast.core import ids
+from holdfast.errors import Damaged, Newer, Refused, TooLarge
+
+FORMAT = 1
+ORIGINS = ("human", "agent", "tool", "import")
+MAX_LINE = 4 * 1024 * 1024
+MAX_DEPTH = 32
+GENESIS = "0" * 32
+SUM_LENGTH = 32
+
+_ALONE = 8  # of the sum's letters, how many check the line by itself
+_HEAD = b'{"v":1,"id":"'
+_ID_AT = len(_HEAD)
+_ID_END = _ID_AT + ids.ID_LENGTH
+_TAIL = b',"sum":"'
+_TAIL_LENGTH = len(_TAIL) + SUM_LENGTH + len(b'"}')
+
+
+class Event(NamedTuple):
+    """One fact that happened."""
+
+    type: str
+    data: dict[str, Any]
+    v: int = 1
+
+
+class Draft(NamedTuple):
+    """What a command wants to add: a commit without id, time and sum, which the store gives it."""
+
+    events: tuple[Event, ...]
+    by: str
+    origin: str
+    op: str | None = None
+
+
+class Commit(NamedTuple):
+    """What one command added to a stream."""
+
+    id: str
+    at: str
+    by: str
+    origin: str
+    op: str | None
+    events: tuple[Event, ...]
+    sum: str
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False).encode
+
+
+def chain(previous: str, body: bytes) -> str:
+    """The sum of a line: letters that check the line alone, then letters that tie it to the line before."""
+    alone = blake2b(body, digest_size=16).hexdigest()
+    tied = blake2b((previous + alone).encode(), digest_size=(SUM_LENGTH - _ALONE) // 2).hexdigest()
+    return alone[:_ALONE] + tied
+
+
+def encode(draft: Draft, commit_id: str, at: str, previous: str) -> tuple[bytes, Commit]:
+    """The line of a new commit, line feed included, and the commit itself."""
+    record: dict[str, Any] = {
+        "v": FORMAT,
+        "id": commit_id,
+        "at": at,
+        "by": draft.by,
+        "origin": draft.origin,
+    }
+    if draft.op is not None:
+        record["op"] = draft.op
+    record["events"] = [{"type": e.type, "v": e.v, "data": e.data} for e in draft.events]
+    try:
+        body = _encode(record)[:-1].encode()
+    except UnicodeEncodeError:
+        raise Refused(
+            "The text holds half of a surrogate pair, which is not valid Unicode; nothing was written."
+        ) from None
+    except (ValueError, TypeError, RecursionError) as error:
+        raise Refused(f"The data is not plain JSON ({error}); nothing was written.") from None
+    if len(body) + _TAIL_LENGTH > MAX_LINE:
+        raise TooLarge(f"The commit has {len(body):,} bytes; the limit is {MAX_LINE:,}.")
+    line_sum = chain(previous, body)
+    line = body + _TAIL + line_sum.encode() + b'"}\n'
+    return line, Commit(commit_id, at, draft.by, draft.origin, draft.op, draft.events, line_sum)
+
+
+def id_of(line: bytes) -> str:
+    """The id of a well-formed line, by its place."""
+    return line[_ID_AT:_ID_END].decode("ascii", "replace")
+
+
+def sum_of(line: bytes) -> str:
+    """The sum of a well-formed line (without line feed), by its place."""
+    return line[-2 - SUM_LENGTH : -2].decode("ascii", "replace")
+
+
+def looks_right(line: bytes) -> bool:
+    """Whether a line (without line feed) has the frame of a commit of this format. Its sum is not checked."""
+    return (
+        line.startswith(_HEAD)
+        and line.endswith(b'"}')
+        and line[-_TAIL_LENGTH : -_TAIL_LENGTH + len(_TAIL)] == _TAIL
+        and ids.is_commit_id(id_of(line))
+    )
+
+
+def fault_of(line: bytes, previous: str | None) -> str | None:
+    """What is wrong with a line (without line feed), or None. ``previous`` None: the line before is unreadable."""
+    if not looks_right(line):
+        return _unknown_fault(line)
+    body = line[:-_TAIL_LENGTH]
+    found = sum_of(line)
+    if previous is None:
+        alone = blake2b(body, digest_size=16).hexdigest()
+        return None if alone[:_ALONE] == found[:_ALONE] else "the checksum does not match"
+    right = chain(previous, body)
+    if right == found:
+        return None
+    if right[:_ALONE] == found[:_ALONE]:
+        return "the line does not follow the one before it"
+    return "the checksum does not match"
+
+
+def _unknown_fault(line: bytes) -> str:
+    if line.startswith((b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")):
+        return "a conflict marker of a merge"
+    if not line.strip(b"\0"):
+        return "zero bytes"
+    if len(line) > MAX_LINE:
+        return f"longer than {MAX_LINE:,} bytes"
+    if newer := newer_format(line):
+        raise Newer(f"A commit has format {newer}; this release of holdfast reads up to format {FORMAT}.")
+    return "not a commit"
+
+
+def newer_format(line: bytes) -> int | None:
+    """The format number of a line that a later release wrote, else None."""
+    if not line.startswith(b'{"v":'):
+        return None
+    digits = line[5:15].split(b",")[0]
+    if digits.isdigit() and int(digits) > FORMAT:
+        return int(digits)
+    return None
+
+
+def decode(line: bytes) -> Commit:
+    """The commit in a line (without line feed) whose sum has been checked."""
+    try:
+        record = json.loads(line)
+        events = tuple([Event(e["type"], e["data"], e["v"]) for e in record["events"]])
+        return Commit(
+            record["id"], record["at"], record["by"], record["origin"], record.get("op"), events, record["sum"]
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise Damaged(f"A commit cannot be decoded: {error}.") from None

@@ -1,0 +1,83 @@
+"""Commit ids, and every name that may become a path.
+
+A commit id is a hybrid logical clock and a writer: ``<ms:12 hex><counter:4 hex>-<writer>``. Ids sort as text
+into the canonical order, and a writer that has read a commit always writes a later id, also when its wall
+clock is behind.
+"""
+
+from __future__ import annotations
+
+import re
+
+from holdfast.errors import InvalidName
+
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u: ids get read aloud
+WRITER_LENGTH = 8
+ID_LENGTH = 16 + 1 + WRITER_LENGTH
+ZERO = "0" * 16 + "-" + "0" * WRITER_LENGTH
+_COUNTERS = 1 << 16
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_SESSION = re.compile(r"\d{4}-\d{2}-\d{2}-[0-9a-z]{8}")
+_WRITER = re.compile(rf"[{ALPHABET}]{{{WRITER_LENGTH}}}")
+_ID = re.compile(rf"[0-9a-f]{{16}}-[{ALPHABET}]{{{WRITER_LENGTH}}}")
+_DEVICES = frozenset(
+    ["con", "prn", "aux", "nul", *(f"com{n}" for n in range(10)), *(f"lpt{n}" for n in range(10))]
+)
+
+
+def next_id(last: str, now_ms: int, writer: str) -> str:
+    """The first id of ``writer`` that is later than ``last`` and not before the wall clock."""
+    clock = int(last[:16], 16) + 1
+    clock = max(clock, now_ms * _COUNTERS)
+    return f"{clock:016x}-{writer}"
+
+
+def milliseconds(commit_id: str) -> int:
+    """The wall-clock part of an id."""
+    return int(commit_id[:12], 16)
+
+
+def is_commit_id(text: str) -> bool:
+    return _ID.fullmatch(text) is not None
+
+
+def is_writer(text: str) -> bool:
+    return _WRITER.fullmatch(text) is not None
+
+
+def random_text(bits: int, length: int) -> str:
+    """``length`` letters out of random ``bits``."""
+    letters = []
+    for _ in range(length):
+        bits, index = divmod(bits, len(ALPHABET))
+        letters.append(ALPHABET[index])
+    return "".join(letters)
+
+
+def checked_name(text: str, what: str = "name") -> str:
+    """``text`` itself, if it may become the name of a file or folder; every such name passes here."""
+    if not _NAME.fullmatch(text) or text.endswith(".") or text.split(".")[0] in _DEVICES:
+        raise InvalidName(f"{text[:80]!r} is not a valid {what}.")
+    return text
+
+
+def safe_name(text: str) -> str:
+    """The nearest valid name to a free text such as a person's name; ``user`` if nothing is left."""
+    lowered = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:64].strip("-")
+    try:
+        return checked_name(lowered)
+    except InvalidName:
+        return checked_name(f"user-{lowered}"[:64].strip("-"))
+
+
+def is_session_id(text: str) -> bool:
+    return _SESSION.fullmatch(text) is not None
+
+
+def checked_session_id(text: str) -> str:
+    if not is_session_id(text):
+        raise InvalidName(
+            f"{text[:80]!r} is not a session id.", hint="Session ids look like 2026-01-21-a1b2c3d4."
+        )
+    return text

@@ -1,0 +1,41 @@
+"""Names of streams: ``project``, ``users/<user>``, ``sessions/<user>/<session>``.
+
+The name is also the stream's folder below ``.state/``, which is why each part passes the one strict pattern.
+"""
+
+from __future__ import annotations
+
+from holdfast.core.ids import checked_name, checked_session_id
+from holdfast.errors import InvalidName
+
+PROJECT = "project"
+
+
+def user_stream(user: str) -> str:
+    return f"users/{checked_name(user, 'user')}"
+
+
+def session_stream(user: str, session: str) -> str:
+    return f"sessions/{checked_name(user, 'user')}/{checked_session_id(session)}"
+
+
+def checked_stream(stream: str) -> str:
+    """``stream`` itself, if it is the name of a stream."""
+    match stream.split("/"):
+        case ["project"]:
+            return stream
+        case ["users", user]:
+            return user_stream(user)
+        case ["sessions", user, session]:
+            return session_stream(user, session)
+    raise InvalidName(f"{stream[:120]!r} is not a stream.")
+
+
+def owner(stream: str) -> str:
+    """The user in a stream's name; empty for the project."""
+    return stream.split("/")[1] if "/" in stream else ""
+
+
+def last_part(stream: str) -> str:
+    """The session id of a session's stream, the user of a user's, ``project`` for the project's."""
+    return stream.rsplit("/", 1)[-1]

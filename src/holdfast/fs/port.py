@@ -1,0 +1,66 @@
+"""The few file calls that holdfast allows itself.
+
+Everything that the files engine does to a disk goes through one object with these methods, so that each
+call can be recorded, made to fail, or replayed into every state that a power cut may leave. Paths are
+absolute strings, file handles are plain descriptors, and errors are ``OSError`` as the system gave them.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Protocol
+
+
+class FileSystem(Protocol):
+    """What the files engine may ask of an operating system."""
+
+    def open(self, path: str, flags: int) -> int:
+        """Open without following a link in the last part of the path; new files get mode 0644."""
+
+    def close(self, fd: int) -> None:
+        """Give the handle back."""
+
+    def read(self, fd: int, size: int, offset: int) -> bytes:
+        """Up to ``size`` bytes at ``offset``; fewer at the end of the file."""
+
+    def write(self, fd: int, data: bytes) -> int:
+        """Append to a handle that was opened with ``O_APPEND``; may write fewer bytes than asked."""
+
+    def write_at(self, fd: int, data: bytes, offset: int) -> int:
+        """Overwrite in place. Only for notes that may be lost: never for history."""
+
+    def truncate(self, fd: int, size: int) -> None:
+        """Cut the file. Only for a torn tail, under the lock, after the tail was saved aside."""
+
+    def sync(self, fd: int) -> None:
+        """Return when the file's bytes and length are on the disk."""
+
+    def sync_folder(self, path: str) -> None:
+        """Return when the names in the folder are on the disk."""
+
+    def rename(self, source: str, target: str) -> None:
+        """Move a file over another one, atomically, within one folder tree."""
+
+    def unlink(self, path: str) -> None:
+        """Remove a name."""
+
+    def make_folder(self, path: str) -> None:
+        """Make one folder; ``FileExistsError`` where it exists."""
+
+    def remove_folder(self, path: str) -> None:
+        """Remove an empty folder."""
+
+    def names(self, path: str) -> list[str]:
+        """The names in a folder, in no special order."""
+
+    def stat(self, path: str) -> os.stat_result:
+        """What is at the path, not following a link in the last part."""
+
+    def stat_handle(self, fd: int) -> os.stat_result:
+        """What is behind the handle."""
+
+    def lock(self, fd: int) -> None:
+        """Wait for the kernel lock on the handle's file; it dies with its holder."""
+
+    def unlock(self, fd: int) -> None:
+        """Give the kernel lock back."""

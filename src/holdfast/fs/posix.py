@@ -1,0 +1,61 @@
+"""The real file calls, on Linux and macOS."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+
+_ALWAYS = os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def _sync(fd: int) -> None:
+    os.fdatasync(fd)
+
+
+def _full_sync(fd: int) -> None:
+    # macOS: fsync leaves data in the drive's cache; only F_FULLFSYNC waits for the disk.
+    fcntl.fcntl(fd, fcntl.F_FULLFSYNC)  # type: ignore[attr-defined,unused-ignore]
+
+
+class Posix:
+    """The port, bound to the operating system. Stateless: one instance serves everybody."""
+
+    close = staticmethod(os.close)
+    read = staticmethod(os.pread)
+    write = staticmethod(os.write)
+    write_at = staticmethod(os.pwrite)
+    truncate = staticmethod(os.ftruncate)
+    sync = staticmethod(_sync if hasattr(os, "fdatasync") else _full_sync)
+    rename = staticmethod(os.rename)
+    unlink = staticmethod(os.unlink)
+    remove_folder = staticmethod(os.rmdir)
+    names = staticmethod(os.listdir)
+    stat = staticmethod(os.lstat)
+    stat_handle = staticmethod(os.fstat)
+
+    @staticmethod
+    def open(path: str, flags: int) -> int:
+        return os.open(path, flags | _ALWAYS, 0o644)
+
+    @staticmethod
+    def make_folder(path: str) -> None:
+        os.mkdir(path, 0o755)
+
+    @staticmethod
+    def sync_folder(path: str) -> None:
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    @staticmethod
+    def lock(fd: int) -> None:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+
+    @staticmethod
+    def unlock(fd: int) -> None:
+        fcntl.flock(fd, fcntl.LOCK_UN)
+
+
+POSIX = Posix()

@@ -1,0 +1,108 @@
+"""The durable steps: every way in which holdfast changes a disk, with its syncs in order.
+
+Invariant numbers refer to docs/format.md.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.fs.port import FileSystem
+
+APPEND = os.O_RDWR | os.O_APPEND
+CREATE = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL
+TEMP_MARK = ".tmp-"
+
+
+def write_whole(fs: FileSystem, fd: int, data: bytes) -> None:
+    """Append all of ``data``; normally one call, more only after a short write."""
+    view = data
+    while True:
+        done = fs.write(fd, view)
+        if done == len(view):
+            return
+        view = view[done:]
+
+
+def read_whole(fs: FileSystem, path: str) -> bytes:
+    """All bytes of a file."""
+    fd = fs.open(path, os.O_RDONLY)
+    try:
+        return read_range(fs, fd, 0, fs.stat_handle(fd).st_size)
+    finally:
+        fs.close(fd)
+
+
+def read_range(fs: FileSystem, fd: int, start: int, end: int) -> bytes:
+    """The bytes from ``start`` up to ``end``, or up to the end of the file if that comes first."""
+    parts = []
+    while start < end:
+        part = fs.read(fd, end - start, start)
+        if not part:
+            break
+        parts.append(part)
+        start += len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def make_folders(fs: FileSystem, path: str) -> None:
+    """Make a folder and its missing parents. Their names are not yet durable: see ``sync_names``."""
+    missing = []
+    while True:
+        try:
+            fs.make_folder(path)
+            break
+        except FileExistsError:
+            break
+        except FileNotFoundError:
+            missing.append(path)
+            path = os.path.dirname(path)
+    for folder in reversed(missing):
+        try:
+            fs.make_folder(folder)
+        except FileExistsError:
+            pass  # another process was faster
+
+
+def sync_names(fs: FileSystem, folder: str, top: str) -> None:
+    """Make the names of a new file and of all its folders up to ``top`` durable (I3).
+
+    Every level is synced, also those that existed: the process that made them may have died before it could.
+    """
+    while True:
+        fs.sync_folder(folder)
+        if folder == top:
+            return
+        folder = os.path.dirname(folder)
+
+
+def replace(fs: FileSystem, path: str, data: bytes, *, tag: str, durable: bool) -> None:
+    """Put ``data`` in the place of whatever is at ``path``: temp file in the same folder, then rename (I4).
+
+    Readers see the old bytes or the new ones, never a mixture. ``durable`` syncs the data before the rename
+    and the folder after it; a derived file does without, because it can be made again. ``tag`` makes the
+    temp name unique among writers.
+    """
+    folder, name = os.path.split(path)
+    temp = os.path.join(folder, f".{name}{TEMP_MARK}{tag}")
+    try:
+        fd = fs.open(temp, CREATE)
+    except FileExistsError:
+        fs.unlink(temp)  # left over by a process that died with the same tag
+        fd = fs.open(temp, CREATE)
+    try:
+        try:
+            write_whole(fs, fd, data)
+            if durable:
+                fs.sync(fd)
+        finally:
+            fs.close(fd)
+        fs.rename(temp, path)
+    except BaseException:
+        try:
+            fs.unlink(temp)
+        except OSError:
+            pass
+        raise
+    if durable:
+        fs.sync_folder(folder)

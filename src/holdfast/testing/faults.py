@@ -59,6 +59,8 @@ class Faulty(Wrapped):
         self.failure = failure
         self.calls = 0
         self.dealt: list[str] = []
+        self.only: frozenset[str] | None = None
+        """Which calls are counted and can fail; None for all that can."""
         self._broken = False
 
     def heal(self) -> None:
@@ -67,7 +69,7 @@ class Faulty(Wrapped):
         self._broken = False
 
     def _fails(self, call: str) -> bool:
-        if call in _NEVER:
+        if call in _NEVER or (self.only is not None and call not in self.only):
             return False
         self.calls += 1
         failure = self.failure

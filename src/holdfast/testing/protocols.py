@@ -136,11 +136,11 @@ def new_git_head(bench: Bench) -> None:
     git = os.path.join(bench.top, ".git")
     os.mkdir(git)
     head = os.path.join(git, "HEAD")
+    with open(head, "w") as file:
+        file.write("f" * 40 + "\n")
+    bench.begin()
+    _existing(bench, 1)
     for number in range(3):
-        with open(head, "w") as file:
-            file.write(f"{number:040d}\n")
-        if number == 0:
-            _existing(bench, 1)
         steps.replace(bench.fs, head, f"{number:040d}\n".encode(), tag="git", durable=True)
         store = bench.store()
         bench.append(store)

@@ -58,7 +58,9 @@ class Commit(NamedTuple):
     sum: str
 
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False).encode
+_encode = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False
+).encode
 
 
 def chain(previous: str, body: bytes) -> str:
@@ -160,7 +162,13 @@ def decode(line: bytes) -> Commit:
         record = json.loads(line)
         events = tuple([Event(e["type"], e["data"], e["v"]) for e in record["events"]])
         return Commit(
-            record["id"], record["at"], record["by"], record["origin"], record.get("op"), events, record["sum"]
+            record["id"],
+            record["at"],
+            record["by"],
+            record["origin"],
+            record.get("op"),
+            events,
+            record["sum"],
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Damaged(f"A commit cannot be decoded: {error}.") from None

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import RLock
-from typing import Any
 
 from holdfast.core import ids
 from holdfast.core.commit import GENESIS, decode, encode, id_of, sum_of
 from holdfast.core.moment import iso
 from holdfast.core.stream import checked_note, checked_stream
-from holdfast.errors import Conflict, Refused, Unavailable, Usage
+from holdfast.store.numbered import check_expected, check_op, closed, place_of, plan_wrote
 from holdfast.store.protocol import Appended, Capabilities, Cursor, Fault, Ground, Plan, Tail
 
 
@@ -139,30 +138,3 @@ class MemoryStore:
         self._check_open()
         if self._planning:
             raise plan_wrote()
-
-
-def place_of(cursor: Any) -> tuple[int, str] | None:
-    """What a cursor of one numbered history says: commits read, and the last one's sum. None: not a cursor."""
-    match cursor:
-        case [int(count), str(last_sum)] if 0 <= count < 1 << 62 and not isinstance(count, bool):
-            return count, last_sum
-    return None
-
-
-def check_expected(stream: str, expect: int | None, version: int) -> None:
-    if expect is not None and expect != version:
-        raise Conflict(f"{stream} is at version {version}, not {expect}; nothing was written.")
-
-
-def check_op(drafted: str | None, asked: str | None) -> None:
-    """A commit under another operation id than the one that was looked up could be written twice."""
-    if drafted != asked:
-        raise Usage("The plan's draft has another operation id than the append; nothing was written.")
-
-
-def closed() -> Unavailable:
-    return Unavailable("The store is closed.", hint="Open it again; a closed store cannot be used.")
-
-
-def plan_wrote() -> Refused:
-    return Refused("A plan may read the store, but not write to it; nothing was written.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from holdfast.core import moment
 from holdfast.errors import Usage
 
-EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 INSIDE = st.integers(moment.EARLIEST, moment.LATEST)
 
 
@@ -48,7 +48,7 @@ def test_dates_that_do_not_exist_are_refused(parts: tuple[int, ...]) -> None:
     """A text is read exactly if datetime says that such a moment exists."""
     text = "{:04d}-{:02d}-{:02d}T{:02d}:{:02d}:{:02d}.000Z".format(*parts)
     try:
-        right = datetime(*parts, tzinfo=timezone.utc)  # type: ignore[misc]
+        right = datetime(*parts, tzinfo=UTC)  # type: ignore[misc]
     except ValueError:
         with pytest.raises(Usage):
             moment.from_iso(text)

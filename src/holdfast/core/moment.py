@@ -6,6 +6,7 @@ Plain arithmetic on the civil calendar: importing a calendar module would cost m
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from holdfast.errors import Usage
 
@@ -24,11 +25,16 @@ def iso(ms: int) -> str:
     """The text of a moment; moments outside the years 1 to 9999 are moved to the nearest one inside."""
     ms = min(max(ms, EARLIEST), LATEST)
     days, ms = divmod(ms, _DAY_MS)
-    year, month, day = _civil(days)
     seconds, ms = divmod(ms, 1000)
     minutes, second = divmod(seconds, 60)
     hour, minute = divmod(minutes, 60)
-    return f"{year:04d}-{month:02d}-{day:02d}T{hour:02d}:{minute:02d}:{second:02d}.{ms:03d}Z"
+    return f"{_date(days)}T{hour:02d}:{minute:02d}:{second:02d}.{ms:03d}Z"
+
+
+@lru_cache(maxsize=16)
+def _date(days: int) -> str:
+    year, month, day = _civil(days)
+    return f"{year:04d}-{month:02d}-{day:02d}"
 
 
 def from_iso(text: str) -> int:

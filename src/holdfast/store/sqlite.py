@@ -30,10 +30,6 @@ _FROM = """
 SELECT commits.seq, commits.id, commits.line FROM streams JOIN commits ON commits.stream = streams.number
 WHERE streams.name = ? AND commits.seq >= ? ORDER BY commits.seq
 """
-_LAST = """
-SELECT commits.seq, commits.id, commits.line FROM streams JOIN commits ON commits.stream = streams.number
-WHERE streams.name = ? ORDER BY commits.seq DESC LIMIT 1
-"""
 _BACK = """
 SELECT commits.seq, commits.id, commits.line FROM streams JOIN commits ON commits.stream = streams.number
 WHERE streams.name = ? AND commits.seq <= ? ORDER BY commits.seq DESC LIMIT ?
@@ -48,6 +44,8 @@ VALUES ((SELECT number FROM streams WHERE name = ?), ?, ?, ?, ?)
 """
 _PUT = "INSERT INTO notes (name, data) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET data = excluded.data"
 _PAGE = 256
+_MOST_ENDS = 1000
+_NO_END = (1 << 63) - 1
 
 Row = tuple[int, str, bytes]
 
@@ -75,6 +73,8 @@ class SqliteStore:
         self._db: sqlite3.Connection | None = None
         self._queue: int | None = None
         self._writer = ""
+        self._ends: dict[str, tuple[int, str, str]] = {}  # of streams whose last commit is this store's own
+        self._data_version = -1
         self._closed = False
         with self._lock:
             self._connected()
@@ -94,9 +94,9 @@ class SqliteStore:
             self._begin()
             try:
                 done = self._append(stream, plan, cursor, expect, op)
-                if done.repeated:
-                    return done
-                self._run("COMMIT", unsure=True)
+                if not done.repeated:
+                    self._run("COMMIT", unsure=True)
+                    self._ends[stream] = (*done.cursor, done.commit.id)
                 return done
             finally:
                 self._end()
@@ -106,7 +106,7 @@ class SqliteStore:
     ) -> Appended:
         if op is not None and is_text(op) and (found := self._rows(_BY_OP, (stream, op))):
             return self._repeated(stream, *found[0])
-        tail, previous = self._tail(stream, cursor)
+        tail, previous = self._fresh_tail(stream, cursor)
         check_expected(stream, expect, tail.version)
         planned = plan(Ground(tail, self._writer, {}))
         if self._db is None or not self._db.in_transaction:
@@ -120,6 +120,17 @@ class SqliteStore:
         self._run(_ADD, (stream, seq, commit.id, op, line[:-1]))
         return Appended(commit, [seq, commit.sum], seq, repeated=False)
 
+    def _fresh_tail(self, stream: str, cursor: Cursor) -> tuple[Tail, str]:
+        """As ``_tail``, but without a look at the table if nobody wrote since this store's own last commit."""
+        ((data_version,),) = self._rows("PRAGMA data_version")
+        if data_version != self._data_version or len(self._ends) > _MOST_ENDS:
+            self._ends.clear()
+            self._data_version = data_version
+        count, last_sum, head = self._ends.get(stream, (0, "", ""))
+        if count and cursor == [count, last_sum]:
+            return Tail([], cursor, count, head, False, ()), last_sum
+        return self._tail(stream, cursor)
+
     def _repeated(self, stream: str, seq: int, line: bytes) -> Appended:
         if what := fault_of(line, None):
             raise Damaged(f"The commit of this operation cannot be read: {row(stream, seq)}: {what}.")
@@ -131,11 +142,11 @@ class SqliteStore:
         with self._lock:
             if not newest_first:
                 return self._tail(stream, cursor)[0]
-            last = self._rows(_LAST, (stream,))
+            last = self._rows(_BACK, (stream, _NO_END, 1))
             version = last[0][0] if last else 0
             head = head_of(last[0]) if last else ids.ZERO
             at = [version, sum_of(last[0][2]) if last else GENESIS]
-            return Tail(self._backwards(stream, version), at, version, head, restarted=True, faults=())
+            return Tail(self._backwards(stream, at), at, version, head, restarted=True, faults=())
 
     def _tail(self, stream: str, cursor: Cursor) -> tuple[Tail, str]:
         """What is beyond the cursor, and the sum that the next line is chained to."""
@@ -144,6 +155,8 @@ class SqliteStore:
         if count:
             # The row that the cursor stands on comes along: it proves the cursor, and tells version and head.
             fits = bool(rows) and rows[0][0] == count and sum_of(rows[0][2]) == last_sum
+            if fits and len(rows) == 1:
+                return Tail([], [count, last_sum], count, id_of(rows[0][2]), False, ()), last_sum
             if not fits:
                 rows = self._rows(_FROM, (stream, 1))
         else:
@@ -151,26 +164,29 @@ class SqliteStore:
         if not rows:
             return Tail([], [0, GENESIS], 0, ids.ZERO, not fits, ()), GENESIS
         version, _, last = rows[-1]
-        head, before = head_of(rows[-1]), (count, last_sum) if fits else (0, GENESIS)
+        before = (count, last_sum) if fits else (0, GENESIS)
         lines, faults = checked(stream, rows[1:] if fits and count else rows, *before)
         previous = sum_of(last) if looks_right(last) else GENESIS
-        return Tail(lines, [version, previous], version, head, not fits, faults), previous
+        return Tail(lines, [version, previous], version, head_of(rows[-1]), not fits, faults), previous
 
-    def _backwards(self, stream: str, seq: int) -> Iterator[bytes]:
-        """The readable lines up to row ``seq``, the newest first, a page at a time."""
+    def _backwards(self, stream: str, at: Cursor) -> Iterator[bytes]:
+        """The readable lines up to the cursor ``at``, the newest first, a page at a time."""
+        seq, last_sum = at
         while seq > 0:
             with self._lock:
-                # One row more than the page: the last one's sum proves its follower.
+                # One row more than the page: it proves its follower, and that the next page is of this history.
                 rows: list[Row] = self._rows(_BACK, (stream, seq, _PAGE + 1))
+            if not rows or sum_of(rows[0][2]) != last_sum:
+                return  # forgotten while it was being read
             rows.reverse()
-            page = rows[1:] if len(rows) > _PAGE else rows
             before: tuple[int, str | None] = (0, GENESIS)
             if len(rows) > _PAGE:
-                number, _, line = rows[0]
+                number, _, line = rows.pop(0)
                 before = (number, None if fault_of(line, None) else sum_of(line))
-            lines, _ = checked(stream, page, *before)
+                last_sum = sum_of(line)
+            lines, _ = checked(stream, rows, *before)
             yield from reversed(lines)
-            seq = page[0][0] - 1 if page else 0
+            seq = before[0]
 
     def streams(self, prefix: str = "") -> list[str]:
         with self._lock:
@@ -201,6 +217,7 @@ class SqliteStore:
         with self._lock:
             self._begin()
             try:
+                self._ends.pop(stream, None)
                 self._run("DELETE FROM streams WHERE name = ?", (stream,))
                 self._run("DELETE FROM notes WHERE name >= ? AND name < ?", (stream + "/", stream + "0"))
                 self._run("COMMIT", unsure=True)
@@ -321,6 +338,7 @@ class SqliteStore:
         self._writer = writer[0]
 
     def _disconnect(self) -> None:
+        self._ends.clear()
         db, self._db = self._db, None
         queue, self._queue = self._queue, None
         if db is not None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from hashlib import blake2b
-from json.encoder import encode_basestring as _quote
 from typing import Any, NamedTuple
 
 from holdfast.core import ids
@@ -59,9 +58,8 @@ class Commit(NamedTuple):
     sum: str
 
 
-_encode = json.JSONEncoder(
-    ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False
-).encode
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False).encode
+_text = json.encoder.encode_basestring
 
 
 def chain(previous: str, body: bytes) -> str:
@@ -73,13 +71,12 @@ def chain(previous: str, body: bytes) -> str:
 
 def encode(draft: Draft, commit_id: str, at: str, previous: str) -> tuple[bytes, Commit]:
     """The line of a new commit, line feed included, and the commit itself."""
+    op = "" if draft.op is None else f',"op":{_text(draft.op)}'
     try:
-        # The frame is put together by hand: half the time of encoding one dictionary, and the same bytes.
-        op = "" if draft.op is None else f'"op":{_quote(draft.op)},'
-        events = _encode([{"type": e.type, "v": e.v, "data": e.data} for e in draft.events])
+        events = ",".join([f'{{"type":{_text(e.type)},"v":{e.v},"data":{_encode(e.data)}}}' for e in draft.events])
         body = (
-            f'{{"v":{FORMAT},"id":"{commit_id}","at":"{at}","by":{_quote(draft.by)},'
-            f'"origin":{_quote(draft.origin)},{op}"events":{events}'
+            f'{{"v":{FORMAT},"id":"{commit_id}","at":"{at}","by":{_text(draft.by)}'
+            f',"origin":{_text(draft.origin)}{op},"events":[{events}]'
         ).encode()
     except UnicodeEncodeError:
         raise Refused(
@@ -159,13 +156,7 @@ def decode(line: bytes) -> Commit:
         record = json.loads(line)
         events = tuple([Event(e["type"], e["data"], e["v"]) for e in record["events"]])
         return Commit(
-            record["id"],
-            record["at"],
-            record["by"],
-            record["origin"],
-            record.get("op"),
-            events,
-            record["sum"],
+            record["id"], record["at"], record["by"], record["origin"], record.get("op"), events, record["sum"]
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Damaged(f"A commit cannot be decoded: {error}.") from None

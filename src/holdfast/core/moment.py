@@ -24,17 +24,17 @@ LATEST = 253_402_300_799_999
 def iso(ms: int) -> str:
     """The text of a moment; moments outside the years 1 to 9999 are moved to the nearest one inside."""
     ms = min(max(ms, EARLIEST), LATEST)
-    days, ms = divmod(ms, _DAY_MS)
     seconds, ms = divmod(ms, 1000)
+    return f"{_to_second(seconds)}.{ms:03d}Z"
+
+
+@lru_cache(maxsize=4)  # commits come many to the second
+def _to_second(seconds: int) -> str:
+    days, seconds = divmod(seconds, 86_400)
+    year, month, day = _civil(days)
     minutes, second = divmod(seconds, 60)
     hour, minute = divmod(minutes, 60)
-    return f"{_date(days)}T{hour:02d}:{minute:02d}:{second:02d}.{ms:03d}Z"
-
-
-@lru_cache(maxsize=16)
-def _date(days: int) -> str:
-    year, month, day = _civil(days)
-    return f"{year:04d}-{month:02d}-{day:02d}"
+    return f"{year:04d}-{month:02d}-{day:02d}T{hour:02d}:{minute:02d}:{second:02d}"
 
 
 def from_iso(text: str) -> int:

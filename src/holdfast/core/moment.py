@@ -6,6 +6,7 @@ Plain arithmetic on the civil calendar: importing a calendar module would cost m
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from holdfast.errors import Usage
 
@@ -23,12 +24,17 @@ LATEST = 253_402_300_799_999
 def iso(ms: int) -> str:
     """The text of a moment; moments outside the years 1 to 9999 are moved to the nearest one inside."""
     ms = min(max(ms, EARLIEST), LATEST)
-    days, ms = divmod(ms, _DAY_MS)
-    year, month, day = _civil(days)
     seconds, ms = divmod(ms, 1000)
+    return f"{_to_second(seconds)}.{ms:03d}Z"
+
+
+@lru_cache(maxsize=4)  # commits come many to the second
+def _to_second(seconds: int) -> str:
+    days, seconds = divmod(seconds, 86_400)
+    year, month, day = _civil(days)
     minutes, second = divmod(seconds, 60)
     hour, minute = divmod(minutes, 60)
-    return f"{year:04d}-{month:02d}-{day:02d}T{hour:02d}:{minute:02d}:{second:02d}.{ms:03d}Z"
+    return f"{year:04d}-{month:02d}-{day:02d}T{hour:02d}:{minute:02d}:{second:02d}"
 
 
 def from_iso(text: str) -> int:
@@ -44,6 +50,25 @@ def from_iso(text: str) -> int:
     raise Usage(
         f"{text[:80]!r} is not a moment.", hint="A moment is UTC and looks like 2026-01-21T14:30:00.123Z."
     )
+
+
+_LOOSE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2})(:[0-9]{2})?(\.[0-9]{1,3})?Z?)?")
+_SPAN = re.compile(r"([0-9]{1,6})([smhdw])")
+_UNITS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": _DAY_MS, "w": 7 * _DAY_MS}
+
+
+def parse(text: str, now: int | None = None) -> int:
+    """The moment that a person wrote: a date, a date and time in UTC, or (with ``now``) a span back such as 7d."""
+    if now is not None and (span := _SPAN.fullmatch(text.strip())):
+        return now - int(span[1]) * _UNITS[span[2]]
+    loose = _LOOSE.fullmatch(text.strip())
+    if loose is None:
+        raise Usage(
+            f"{text[:80]!r} is not a moment.",
+            hint="Write 2026-01-21, 2026-01-21T14:30, 2026-01-21T14:30:00Z, or a span back such as 90m, 12h, 7d.",
+        )
+    date, minutes, seconds, part = loose.groups()
+    return from_iso(f"{date}T{minutes or '00:00'}{seconds or ':00'}{(part or '.').ljust(4, '0')}Z")
 
 
 def _civil(days: int) -> tuple[int, int, int]:

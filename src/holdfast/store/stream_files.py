@@ -60,6 +60,7 @@ class StreamFiles:
         self._segment_node = 0
         self._note = b""
         self._memory: Memory | None = None
+        self._seen_path, self._seen_node = "", 0
         self._listed: list[str] = []
         self._folder_stamp = -1
         self._generation = 0
@@ -84,7 +85,7 @@ class StreamFiles:
         return segments.merged(parts, newest_first=True)
 
     def _path(self, name: str) -> str:
-        return os.path.join(self.folder, name)
+        return f"{self.folder}{os.sep}{name}"
 
     def _names(self) -> list[str]:
         """The segments, listed again only if the folder's time stamp says that it changed."""
@@ -150,14 +151,14 @@ class StreamFiles:
         if parts > 1:
             lines.sort(key=codec.id_of)
         if lines:
-            if codec.id_of(lines[0]) <= head and _may_repeat(marks, changes):
+            if codec.id_of(lines[0]) <= head:  # history arrived that belongs before what the reader has
                 return None
-            head = max(head, codec.id_of(lines[-1]))
+            head = codec.id_of(lines[-1])
         if changes or not trusted:
             marks = {**marks, **changes}
             faults = [*faults, *new_faults][-_MAX_FAULTS:]
             cursor = {"g": (id(self), self._generation), "n": version, "h": head, "s": marks, "f": faults}
-        return Tail(lines, cursor, version, head, False, self._faults(faults))
+        return Tail(lines, cursor, version, head, False, self._faults(faults) if faults else ())
 
     def _read_segment_beyond(self, name: str, mark: Mark, trusted: bool) -> segments.Part | None:
         path = self._path(name)
@@ -165,6 +166,7 @@ class StreamFiles:
             found = self._fs.stat(path)
         except FileNotFoundError:
             return None
+        self._seen_path, self._seen_node = path, found.st_ino
         if found.st_size == mark.offset and (trusted or found.st_mtime_ns == mark.changed):
             return segments.Part(mark, mark, [], [], True, 0)
         if found.st_size < mark.offset:
@@ -192,7 +194,7 @@ class StreamFiles:
         self._settle(names)
         marks = {name: part.mark for name, part in parts.items()}
         faults = [(f"{n}:{t.line}", t.what, t.kept) for n, part in parts.items() for t in part.troubles]
-        plain = all(part.ordered for part in parts.values()) and not _may_repeat({}, marks)
+        plain = all(part.ordered for part in parts.values()) and not _may_repeat(marks)
         version = sum(mark.lines for mark in marks.values())
         lines: Any
         if keep:
@@ -250,6 +252,7 @@ class StreamFiles:
         try:
             self.lock()
             try:
+                self._seen_path = ""
                 tail = self.read(cursor)
                 if op is not None and (first := self._first_with(op)) is not None:
                     return Appended(first, cursor, tail.version, repeated=True)
@@ -349,10 +352,13 @@ class StreamFiles:
 
     def _open_segment(self, name: str) -> bool:
         path = self._path(name)
-        try:
-            node = self._fs.stat(path).st_ino
-        except FileNotFoundError:
-            return False
+        if path == self._seen_path:  # under this very lock, by the reading before
+            node = self._seen_node
+        else:
+            try:
+                node = self._fs.stat(path).st_ino
+            except FileNotFoundError:
+                return False
         if path != self._segment_path or node != self._segment_node:
             self._close_segment()
             self._segment_fd = self._fs.open(path, steps.APPEND)
@@ -474,10 +480,10 @@ class StreamFiles:
                 pass
 
 
-def _may_repeat(old: dict[str, Mark], new: dict[str, Mark]) -> bool:
+def _may_repeat(marks: dict[str, Mark]) -> bool:
     """Whether two segments of one writer overlap in their ids, which only a copy of a segment can do."""
     reach: dict[str, list[tuple[str, str]]] = {}
-    for name, mark in {**old, **new}.items():
+    for name, mark in marks.items():
         if mark.first:
             reach.setdefault(segments.writer_of(name), []).append((mark.first, mark.last))
     for spans in reach.values():

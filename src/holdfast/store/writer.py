@@ -48,18 +48,24 @@ BLANK = Memory("", 0, 0, "", 0, "", 0, ids.ZERO, {})
 
 
 def encode_memory(memory: Memory) -> bytes:
-    body = _encode(memory).encode()
-    return b"%08x %08x %s\n" % (len(body), crc32(body), body)
+    """One line: checksum, the plain fields, and last the two that may hold any text."""
+    writer, segment, size, line_sum, rows, token, highest, clock, numbers = memory
+    plain = f"{writer or '-'} {segment} {size} {line_sum or '-'} {rows} {highest} {clock}"
+    body = f"{plain} {_encode([token, numbers])}".encode()
+    return b"%08x %s\n" % (crc32(body), body)
 
 
 def decode_memory(note: bytes) -> Memory | None:
     """The memory in a lock file; None if there is none or it is damaged."""
+    body = note[9:].partition(b"\n")[0]
     try:
-        length, checksum = int(note[:8], 16), int(note[9:17], 16)
-        body = note[18 : 18 + length]
-        if len(body) != length or crc32(body) != checksum:
+        if int(note[:8], 16) != crc32(body):
             return None
-        return Memory(*json.loads(body))
+        writer, segment, size, line_sum, rows, highest, clock, rest = body.decode().split(" ", 7)
+        token, numbers = json.loads(rest)
+        return Memory(
+            writer, int(segment), int(size), line_sum, int(rows), token, int(highest), clock, numbers
+        )
     except (ValueError, TypeError):
         return None
 

@@ -248,7 +248,7 @@ def _is_unacknowledged(fault: Fault, state: DiskState, promises: list[Acknowledg
     """
     place, _, number = fault.where.rpartition(":")
     lines = state.files.get(f"{WORKSPACE}/{place}", b"").split(b"\n")
-    known = {promise.id for promise in promises}
+    known = {promise.id for promise in promises if promise.stream == fault.stream}
     safe = 0
     for index, line in enumerate(lines[:-1], 1):
         if codec.looks_right(line) and codec.id_of(line) in known:

@@ -153,8 +153,10 @@ def forget_other(bench: Bench) -> None:
     store = bench.store()
     for stream in (STREAM, SECOND, STREAM, SECOND):
         bench.append(store, stream)
+    store.close()
     bench.begin()
     bench.forgotten.add(SECOND)
+    store = bench.store()
     store.forget(SECOND)
     bench.append(store)
     store.close()

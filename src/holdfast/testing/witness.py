@@ -6,6 +6,7 @@ tell of each commit whether it is whole and unchanged, without asking the proces
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import random
@@ -31,6 +32,7 @@ class Violation(AssertionError):
     """A store broke a promise."""
 
 
+@functools.cache
 def events_of(op: str) -> tuple[Event, ...]:
     """The events that belong to an operation id: one to four, short or long, with awkward text."""
     rng = random.Random(op)

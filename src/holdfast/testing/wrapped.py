@@ -122,14 +122,16 @@ class KilledAt(Wrapped):
 
 
 class DuringSync(Wrapped):
-    """Runs ``meanwhile`` once, just before the first file sync: another process that is quicker."""
+    """Runs ``meanwhile`` once, before the first sync that is made without a lock: another, quicker process."""
 
     def __init__(self, inner: FileSystem, meanwhile: Callable[[], None]) -> None:
         super().__init__(inner)
         self.meanwhile: Callable[[], None] | None = meanwhile
+        self._locks = 0
 
     def around(self, call: str, path: str, perform: Callable[[], T]) -> T:
-        if call in ("sync", "sync_folder") and self.meanwhile is not None:
+        self._locks += (call == "lock") - (call == "unlock")
+        if call in ("sync", "sync_folder") and not self._locks and self.meanwhile is not None:
             meanwhile, self.meanwhile = self.meanwhile, None
             meanwhile()
         return perform()

@@ -60,6 +60,11 @@ def resolve(text: str, known: Iterable[str], what: str) -> str:
     raise NotFound(f"There is no {what} {text[:80]}.", hint="`holdfast status` shows what is open.")
 
 
+def same(short_id: str, text: str) -> bool:
+    """Whether ``text`` is a person's way to write ``short_id``."""
+    return _plain(short_id) == _plain(text)
+
+
 def _plain(short_id: str) -> str:
     prefix, _, rest = short_id.lower().partition("-")
     digits, dot, tag = rest.partition(".")

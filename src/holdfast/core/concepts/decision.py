@@ -103,7 +103,7 @@ def settle(state: dict[str, Any], short_id: str, outcome: str, ok: bool = True) 
         full = numbers.resolve(short_id, decisions["open"], "open decision")
     except NotFound:
         for closed in decisions["closed"]:
-            if closed["id"].lower() == short_id.lower():
+            if numbers.same(closed["id"], short_id):
                 raise Refused(
                     f"{closed['id']} was settled before, at {closed['settled_at']} by {closed['settled_by']}: "
                     f"{one_line(closed['outcome'])}. Nothing was written."

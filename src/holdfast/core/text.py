@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.errors import Refused, TooLarge
 
-TEXT_CAP = 1_000_000
+TEXT_CAP = 1 << 20
 """Characters in one text."""
 NAME_CAP = 200
 """Characters in a name, such as that of a phase or a tag."""

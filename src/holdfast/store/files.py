@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 from _thread import allocate_lock
 from collections.abc import Callable, Iterator
 
-from holdfast.core.stream import checked_stream
+from holdfast.core.stream import checked_note, checked_stream
 from holdfast.errors import Forbidden, HoldfastError, InvalidName, Unavailable
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
@@ -21,8 +20,6 @@ from holdfast.store.stream_files import Place, StreamFiles
 from holdfast.store.writer import Identity
 
 _FORBIDDEN = frozenset([errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP])
-_VIEW = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_NOTE = re.compile(r"[a-z0-9][a-z0-9._+-]{0,159}")
 
 
 def random_bits(count: int) -> int:
@@ -207,14 +204,8 @@ class FilesStore:
                 raise Forbidden(f"{path} is not a real folder; no link is followed out of the workspace.")
 
     def _note_path(self, name: str) -> str:
-        *folders, last = name.split("/")
-        if folders and folders[0] == "local":
-            if not all(_NOTE.fullmatch(part) for part in [*folders, last]):
-                raise InvalidName(f"{name[:120]!r} is not the name of a note.")
-        else:
-            checked_stream("/".join(folders))
-            if not _VIEW.fullmatch(last):
-                raise InvalidName(f"{name[:120]!r} is not the name of a note.")
+        *folders, last = checked_note(name).split("/")
+        if folders[0] != "local":
             self._refuse_links("/".join(folders))
         return os.path.join(self.root, *folders, last)
 

@@ -17,6 +17,7 @@ from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
 from holdfast.store import quarantine, segments
 from holdfast.store.git_head import GitHead
+from holdfast.store.numbered import check_op
 from holdfast.store.ops import Ops, matches
 from holdfast.store.protocol import Appended, Cursor, Fault, Ground, Plan, Tail
 from holdfast.store.segments import UNREAD, Mark
@@ -261,6 +262,7 @@ class StreamFiles:
                 memory = self._recall(tail)
                 writer = self._place.identity.writer()
                 planned = plan(Ground(tail, writer, memory.numbers))
+                check_op(planned.draft.op, op)
                 memory = self._ready(memory, tail)
                 now = self._place.clock()
                 commit_id = ids.next_id(max(tail.head, memory.clock), now, writer)

@@ -1,0 +1,5 @@
+"""Set-up of all tests."""
+
+import pytest
+
+pytest.register_assert_rewrite("holdfast.testing.conformance", "holdfast.testing.model")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from _thread import allocate_lock
+from _thread import allocate_lock, get_ident
 from collections.abc import Callable, Iterator
 
 from holdfast.core.stream import checked_note, checked_stream
@@ -111,16 +111,21 @@ class FilesStore:
             raise _mapped(error, handle.stream) from error
 
     def streams(self, prefix: str = "") -> list[str]:
-        found = ["project"] if self._is_folder("project") else []
+        found = ["project"]
         for user in self._folders("users"):
             found.append(f"users/{user}")
         for user in self._folders("sessions"):
             if f"sessions/{user}".startswith(prefix[: len(f"sessions/{user}")]):
                 found += [f"sessions/{user}/{session}" for session in self._folders(f"sessions/{user}")]
-        return sorted(name for name in found if name.startswith(prefix) and _is_stream(name))
+        return sorted(
+            name
+            for name in found
+            if name.startswith(prefix) and _is_stream(name) and self._is_folder(f"{name}/events")
+        )
 
     def put(self, name: str, data: bytes | None) -> None:
         path = self._note_path(name)
+        tag = f"{self._place.tag}-{get_ident()}"  # threads replace the same note at once
         try:
             if data is None:
                 try:
@@ -129,10 +134,10 @@ class FilesStore:
                     pass
                 return
             try:
-                steps.replace(self._fs, path, data, tag=self._place.tag, durable=False)
+                steps.replace(self._fs, path, data, tag=tag, durable=False)
             except FileNotFoundError:
                 steps.make_folders(self._fs, os.path.dirname(path))
-                steps.replace(self._fs, path, data, tag=self._place.tag, durable=False)
+                steps.replace(self._fs, path, data, tag=tag, durable=False)
         except OSError as error:
             raise _mapped(error, name) from error
 

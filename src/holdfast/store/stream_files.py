@@ -13,6 +13,7 @@ from holdfast.core import ids, moment
 from holdfast.errors import Conflict, Unavailable, UnknownOutcome
 from holdfast.fs import steps
 from holdfast.store import quarantine, segments
+from holdfast.store.numbered import check_op
 from holdfast.store.ops import Ops, matches
 from holdfast.store.protocol import Appended, Cursor, Ground, Plan, Tail
 from holdfast.store.segments import UNREAD, Mark
@@ -49,6 +50,7 @@ class StreamFiles(StreamReader):
                 memory = self._recall(tail)
                 writer = self._place.identity.writer()
                 planned = plan(Ground(tail, writer, memory.numbers))
+                check_op(planned.draft.op, op)
                 memory = self._ready(memory, tail)
                 now = self._place.clock()
                 commit_id = ids.next_id(max(tail.head, memory.clock), now, writer)

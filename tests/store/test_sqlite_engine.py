@@ -122,10 +122,14 @@ class TestFile:
 
 class TestForeignFiles:
     def refused(self, path: str, error: type[HoldfastError]) -> None:
-        before = {name: Path(path).parent.joinpath(name).read_bytes() for name in os.listdir(Path(path).parent)}
+        before = {
+            name: Path(path).parent.joinpath(name).read_bytes() for name in os.listdir(Path(path).parent)
+        }
         with pytest.raises(error, match="othing was changed"):
             SqliteStore(path, clock=wall_clock)
-        after = {name: Path(path).parent.joinpath(name).read_bytes() for name in os.listdir(Path(path).parent)}
+        after = {
+            name: Path(path).parent.joinpath(name).read_bytes() for name in os.listdir(Path(path).parent)
+        }
         assert after == before
 
     @pytest.mark.parametrize("mode", ["wal", "delete"])
@@ -278,9 +282,7 @@ class TestErrors:
             acknowledged.append(f"after {room}")
         assert store.check() == []
 
-    def test_a_locked_database(
-        self, path: str, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_locked_database(self, path: str, store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
         """A program that holds the database too long makes it unavailable, and nothing else happens."""
         fill(store)
         store.close()

@@ -40,7 +40,9 @@ def old_database(path: str, version: int) -> None:
 def schema(path: str) -> list[Any]:
     db = sqlite3.connect(path)
     try:
-        found = db.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name").fetchall()
+        found = db.execute(
+            "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
+        ).fetchall()
         return [*found, db.execute("PRAGMA user_version").fetchone()]
     finally:
         db.close()

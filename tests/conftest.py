@@ -2,4 +2,4 @@
 
 import pytest
 
-pytest.register_assert_rewrite("holdfast.testing.conformance", "holdfast.testing.model")
+pytest.register_assert_rewrite("holdfast.testing")

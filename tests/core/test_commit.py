@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from holdfast.core import commit as codec
 from holdfast.core.commit import GENESIS, Draft, Event
-from holdfast.errors import Damaged, HoldfastError, Newer, Refused, TooLarge
+from holdfast.errors import Damaged, Newer, Refused, TooLarge
 from holdfast.testing import hostile
 
 AT = "2026-01-21T14:30:00.123Z"
@@ -97,7 +97,7 @@ def test_every_flipped_bit_is_found() -> None:
                 try:
                     found = faults(changed)
                 except Newer:
-                    assert bytes(spoilt).startswith(b'{"v":') and place == 5
+                    assert place == len(b'{"v":')
                     continue
                 assert [bool(what) for what in found] == [n == number for n in range(3)]
 
@@ -193,16 +193,14 @@ def test_endless_data_is_refused() -> None:
 @settings(max_examples=300)
 @given(st.binary(max_size=200) | TEXT.map(str.encode))
 def test_any_bytes_are_judged_without_a_crash(line: bytes) -> None:
-    """Whatever a line holds, the reader gets a verdict, and decoding gives a commit or says that it is damaged."""
+    """Whatever a line holds, the reader gets a verdict, and decoding says that it is damaged."""
     assert codec.fault_of(line, GENESIS)
     with pytest.raises(Damaged):
         codec.decode(line)
 
 
 @given(JSON)
-def test_any_json_decodes_or_is_damaged(value: Any) -> None:
+def test_any_other_json_is_damaged(value: Any) -> None:
     """JSON of another shape is damage, never another error."""
-    try:
+    with pytest.raises(Damaged):
         codec.decode(json.dumps(value).encode())
-    except HoldfastError as error:
-        assert isinstance(error, Damaged)

@@ -16,7 +16,8 @@ from holdfast.fs.posix import POSIX
 from holdfast.store import checkup
 from holdfast.store.git_head import GitHead
 from holdfast.store.protocol import Appended, Capabilities, Cursor, Fault, Plan, Tail
-from holdfast.store.stream_files import Place, StreamFiles
+from holdfast.store.stream_files import StreamFiles
+from holdfast.store.stream_reader import Place
 from holdfast.store.writer import Identity
 
 _FORBIDDEN = frozenset([errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP])

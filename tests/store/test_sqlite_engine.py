@@ -141,7 +141,7 @@ class TestForeignFiles:
 
     @pytest.mark.parametrize("mode", ["wal", "delete"])
     def test_another_programs_database(self, path: str, mode: str) -> None:
-        """A database of another program is refused and stays as it is, byte for byte, with nothing beside it."""
+        """A database of another program is refused and stays as it is, with nothing beside it."""
         db = sqlite3.connect(path)
         db.execute(f"PRAGMA journal_mode={mode}")
         db.execute("CREATE TABLE theirs (x)")

@@ -132,7 +132,7 @@ class TestNotes:
                 if data is None or len(data) != 50_000 or len(set(data)) != 1:
                     torn.append(data)
 
-        in_threads([*(lambda letter=letter: write(letter) for letter in letters), read, read])  # type: ignore[misc]
+        in_threads([*(lambda letter=letter: write(letter) for letter in letters), read, read])
         assert torn == []
 
     def test_forgetting_takes_the_notes_along(self, store: Store) -> None:

@@ -279,6 +279,7 @@ class TestErrors:
             finally:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
             assert isinstance(caught.value.__cause__, sqlite3.Error)
+            assert store._db is None  # the connection that failed is never used again
             found = texts(store.read(USER))
             assert [text for text in found if text in set(acknowledged)] == acknowledged
             store.append(USER, saying(f"after {room}"))
@@ -372,6 +373,8 @@ class TestProcesses:
         if child == 0:
             status = 1
             try:
+                assert store._db is None  # SQLite's connections and its queue must not cross a fork
+                assert store._queue is None
                 fill(store, 20)
                 status = 0
             finally:

@@ -90,7 +90,10 @@ class TestCursors:
         old = append_all(store, USER, "a", "b").cursor
         store.forget(USER)
         assert store.read(USER, old).restarted is True
-        append_all(store, USER, "x", "y", "z")
+        seen: list[Any] = []
+        assert store.append(USER, remembering(seen, saying("x")), cursor=old, expect=0).version == 1
+        assert (texts(seen[0]), seen[0].restarted) == ([], True)
+        append_all(store, USER, "y", "z")
         tail = store.read(USER, old)
         assert (texts(tail), tail.restarted, tail.version) == (["x", "y", "z"], True, 3)
 

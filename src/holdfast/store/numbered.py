@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from holdfast.core.stream import flat
 from holdfast.errors import Conflict, Refused, Unavailable, Usage
 
 
 def place_of(cursor: Any) -> tuple[int, str] | None:
-    """What a cursor of a numbered history says: commits read, and the last one's sum. None: no such cursor."""
+    """What a cursor of a numbered history says: commits read, and the last one's sum. None: none such."""
     if isinstance(cursor, (list, tuple)) and len(cursor) == 2:
         count, last_sum = cursor
         if type(count) is int and 0 <= count < 1 << 62 and isinstance(last_sum, str):
@@ -29,6 +30,11 @@ def check_op(drafted: str | None, asked: str | None) -> None:
     """A commit under another operation id than the one that was looked up could be written twice."""
     if drafted != asked:
         raise Usage("The plan's draft has another operation id than the append; nothing was written.")
+
+
+def is_local_note_of(stream: str, name: str) -> bool:
+    """Whether the note is a cache of this stream, such as its snapshot."""
+    return name.startswith("local/") and name.endswith("/" + flat(stream))
 
 
 def closed() -> Unavailable:

@@ -1,1 +1,1 @@
-"""Shipped tools that prove a store's promises: conformance suite and crash laboratory."""
+"""What the tests of holdfast, of its engines and of your programs are made with."""

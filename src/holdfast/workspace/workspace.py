@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from hashlib import blake2b
 from typing import Any, Self
 
 from holdfast.core import commit as codec
-from holdfast.core import ids, moment
-from holdfast.core.concepts import phase as phase_concept
-from holdfast.core.concepts import session as session_concept
+from holdfast.core import concepts, ids, moment
+from holdfast.core.hashing import blake2b
 from holdfast.core.ids import checked_name
 from holdfast.core.stream import PROJECT, last_part, owner, session_stream
 from holdfast.core.text import NAME_CAP, checked_text
@@ -90,8 +88,8 @@ class Workspace:
         session = Session(self, session_stream(self.user, name))
 
         def begin(state: dict[str, Any], mint: Any) -> list[codec.Event]:
-            events = session_concept.start(state, name, self.user, goal)
-            return events + (phase_concept.declare(state, phases) if phases else [])
+            events = concepts.session.start(state, name, self.user, goal)
+            return events + (concepts.phase.declare(state, phases) if phases else [])
 
         session.commit(begin, op=op)
         self.switch(name)
@@ -163,6 +161,10 @@ class Workspace:
             if self._published:
                 self.publish()
             self._published = now
+
+    def touch(self, handle: Handle) -> None:
+        """Have the views of a session looked at by the next ``publish``, also if nothing was committed."""
+        self._stale[handle.stream] = handle
 
     def publish(self) -> list[Fault]:
         """Make the views of every changed session anew."""

@@ -1,15 +1,10 @@
-"""kill -9 at random times: several writers on one stream, and a parent who counts what was acknowledged.
-
-The long version: ``python -m holdfast.testing.kills URL [KILLS] [SEED]``. Needs a place of its own.
-"""
+"""kill -9 at random times: several writers on one stream, and a parent who counts what was acknowledged."""
 
 from __future__ import annotations
 
-import os
 import random
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -90,7 +85,7 @@ def _reopen(make_store: MakeStore, stream: str, known: list[Acknowledged], where
         store.close()
 
 
-def fresh_interpreters(url: str, make_store: MakeStore, kills: int, seed: int) -> Killed:
+def fresh_interpreters(engine: str, where: str, make_store: MakeStore, kills: int, seed: int) -> Killed:
     """The same with whole new interpreters, two at a time: start-up, imports and opening get killed too."""
     rng = random.Random(seed)
     stream = stream_of(99_999_999)
@@ -101,7 +96,16 @@ def fresh_interpreters(url: str, make_store: MakeStore, kills: int, seed: int) -
         pipe = Pipe()
         children = [
             subprocess.Popen(
-                [sys.executable, "-m", "holdfast.testing.kills", "--child", url, stream, f"f{rounds}.{n}"],
+                [
+                    sys.executable,
+                    "-m",
+                    "holdfast.testing.run",
+                    "child",
+                    engine,
+                    where,
+                    stream,
+                    f"f{rounds}.{n}",
+                ],
                 stdout=pipe.writer,
             )
             for n in range(2)
@@ -116,20 +120,3 @@ def fresh_interpreters(url: str, make_store: MakeStore, kills: int, seed: int) -
         known += heard(pipe.finish())
         known.append(_reopen(make_store, stream, known, f"seed {seed}, fresh round {rounds}"))
     return Killed(done, len(known) - rounds, rounds)
-
-
-def _main(arguments: list[str]) -> None:
-    from holdfast.store.url import open_store
-
-    if arguments[0] == "--child":
-        url, stream, prefix = arguments[1:]
-        commit_until_killed(open_store(url), stream, prefix, sys.stdout.fileno())
-    url = arguments[0]
-    kills = int(arguments[1]) if len(arguments) > 1 else 2_000
-    seed = int(arguments[2]) if len(arguments) > 2 else int.from_bytes(os.urandom(4), "big")
-    began = time.monotonic()
-    print(f"seed {seed}: {forked(lambda: open_store(url), kills, seed)} in {time.monotonic() - began:.1f} s")
-
-
-if __name__ == "__main__":
-    _main(sys.argv[1:])

@@ -46,10 +46,12 @@ class Pipe:
         os.set_blocking(self.reader, False)
         self._parts: list[bytes] = []
 
-    def listen(self, seconds: float) -> None:
-        """Take in what comes for some time, so that no writer ever waits for a full pipe."""
+    def listen(self, seconds: float, lines: int | None = None) -> None:
+        """Take in what comes for some time, so that no writer ever waits for a full pipe; up to some lines."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
+            if lines is not None and sum(part.count(b"\n") for part in self._parts) >= lines:
+                return
             if select.select([self.reader], [], [], left)[0]:
                 self._take()
 
@@ -61,10 +63,15 @@ class Pipe:
         self._parts.append(part)
         return bool(part)
 
+    def so_far(self) -> bytes:
+        """Everything that was said up to this moment."""
+        while self._take():
+            pass
+        return b"".join(self._parts)
+
     def finish(self) -> bytes:
         """Everything that was said; all writers must be gone."""
         os.close(self.writer)
-        while self._take():
-            pass
+        said = self.so_far()
         os.close(self.reader)
-        return b"".join(self._parts)
+        return said

@@ -206,11 +206,13 @@ def killed_then_cut(call: int, *, fresh: bool, retry: bool) -> Protocol:
             bench.append(bench.store(dying), op=op)
         if not dying.dead:
             raise LookupError(call)
-        bench.first_step = len(bench.recording.steps)
         store = bench.store()
         if retry:
             bench.append(store, op=op)
             bench.uncertain.discard(op)
+        else:
+            bench.append(store)
+        bench.first_step = len(bench.recording.steps)
         bench.append(store)
         store.close()
 
@@ -237,12 +239,12 @@ def failed_sync(call: int, *, fresh: bool, same_store: bool) -> Protocol:
         if not faulty.dealt:
             raise LookupError(call)
         assert failed or "sync_folder" in faulty.dealt[0], "a failed sync was reported as success"
-        bench.first_step = len(bench.recording.steps)
         if not same_store:
             store.close()
             store = bench.store()
         bench.append(store, op=op)
         bench.uncertain.discard(op)
+        bench.first_step = len(bench.recording.steps)
         bench.append(store)
         store.close()
 

@@ -38,7 +38,7 @@ def test_no_acknowledged_commit_is_lost(engine: str, mode: str) -> None:
 
 def test_a_store_without_sync_loses_commits() -> None:
     """Control: the same run finds a store whose sync does nothing."""
-    with pytest.raises(AssertionError, match="acknowledged commit .* is missing"):
+    with pytest.raises(AssertionError, match=r"acknowledged commit .* is missing"):
         torture("cuts", "careless", "-", 200, scale.seed(), "")
 
 

@@ -95,6 +95,8 @@ class _Client:
 def _operations(client: int, diary: str) -> list[Operation]:
     """What a client wrote down; a call without an answer stays open."""
     calls: dict[int, dict[str, Any]] = {}
+    if not os.path.exists(diary):
+        return []  # killed before its first word
     with open(diary, "rb") as file:
         for line in file:
             if line.endswith(b"\n"):

@@ -9,7 +9,7 @@ import os
 from holdfast.errors import HoldfastError
 from holdfast.fs import steps
 from holdfast.testing.faults import Failure, Faulty
-from holdfast.testing.laboratory import PROJECT, SECOND, STREAM, Bench, Protocol
+from holdfast.testing.laboratory import PROJECT, SECOND, STREAM, Bench, Protocol, SameDisk
 from holdfast.testing.wrapped import DuringSync, Killed, KilledAt
 
 
@@ -229,8 +229,7 @@ def failed_sync(call: int, *, fresh: bool, same_store: bool) -> Protocol:
         op = bench.next_op()
         faulty = Faulty(bench.recording, Failure(call, errno.EIO))
         faulty.only = frozenset(["sync", "sync_folder"])
-        bench_fs = type(bench.fs)(faulty)
-        store = bench.store(bench_fs)
+        store = bench.store(SameDisk(faulty))
         failed = False
         try:
             bench.append(store, op=op)

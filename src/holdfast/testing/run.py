@@ -1,8 +1,9 @@
 """Torture in a process of its own, single-threaded, so that it can fork: ``python -m holdfast.testing.run``.
 
-Usage: ``run kills|fresh-kills|cuts|histories ENGINE WHERE COUNT SEED [DETAIL]``. Prints one JSON
-object; a broken promise is a traceback and exit status 1. ENGINE is ``files``, ``sqlite`` or ``careless`` (files that are never synced); WHERE is an empty
-folder. DETAIL is the mount mode of power cuts, or the name of a broken store for histories.
+Usage: ``run kills|fresh-kills|cuts|histories ENGINE WHERE COUNT SEED [DETAIL]``. Prints one JSON object; a
+broken promise is a traceback and exit status 1. ENGINE is ``files``, ``sqlite`` or ``careless`` (files that
+are never synced); WHERE is an empty folder. DETAIL is the mount mode of power cuts, or the name of a broken
+store for histories.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from holdfast.store.protocol import Store
 from holdfast.store.sqlite import SqliteStore
 from holdfast.testing import broken, clients, history, kills, power_cut, scale
 from holdfast.testing.laboratory import now_ms
+from holdfast.testing.witness import commit_until_killed
 from holdfast.testing.wrapped import WithoutSync
 
 BROKEN: dict[str, Callable[[Store, int], Store]] = {
@@ -101,7 +103,7 @@ def main(arguments: list[str]) -> None:
             engine, where, lambda: open_at(where), int(count), int(seed)
         )._asdict()
     elif what == "child":
-        kills.commit_until_killed(open_at(where), count, seed, sys.stdout.fileno())
+        commit_until_killed(open_at(where), count, seed, sys.stdout.fileno())
     elif what == "cuts":
         found = power_cut.power_cuts(open_at, extra, int(count), int(seed))._asdict()
     else:

@@ -1,7 +1,7 @@
-"""A bounded collection in the state: everything that is open, the last few closed ones, and counts for the rest.
+"""A bounded collection in the state: what is open, the last few closed ones, and counts for the rest.
 
-``{"open": {id: entry}, "closed": [entry], "opened": n, "done": n}``. Tasks, loops, risks, blockers … are all of
-this form.
+``{"open": {id: entry}, "closed": [entry], "opened": n, "done": n}``. Tasks, loops, risks, blockers … are all
+of this form.
 """
 
 from __future__ import annotations
@@ -44,8 +44,10 @@ def change(state: dict[str, Any], name: str, short_id: str, **fields: Any) -> di
     return entry
 
 
-def close(state: dict[str, Any], name: str, short_id: str, commit: Commit, **fields: Any) -> dict[str, Any] | None:
-    """Fold: close an entry. If two clones closed it, the second closing is kept beside the first as a rival."""
+def close(
+    state: dict[str, Any], name: str, short_id: str, commit: Commit, **fields: Any
+) -> dict[str, Any] | None:
+    """Fold: close an entry. If two clones closed it, the second closing stays beside the first as a rival."""
     collection = state[name]
     entry: dict[str, Any] | None = collection["open"].pop(short_id, None)
     closing = {**fields, "closed_at": commit.at, "closed_by": commit.by}
@@ -64,7 +66,9 @@ def close(state: dict[str, Any], name: str, short_id: str, commit: Commit, **fie
 def check_room(state: dict[str, Any], name: str, what: str) -> None:
     """Rule: refuse to open more than the state may hold."""
     if len(state[name]["open"]) >= MAX_OPEN:
-        raise Refused(f"{MAX_OPEN:,} {what} are open; nothing was written.", hint=f"Close some of the {what} first.")
+        raise Refused(
+            f"{MAX_OPEN:,} {what} are open; nothing was written.", hint=f"Close some of the {what} first."
+        )
 
 
 def find(state: dict[str, Any], name: str, text: str, what: str) -> dict[str, Any]:
@@ -81,3 +85,19 @@ def find(state: dict[str, Any], name: str, text: str, what: str) -> dict[str, An
                     "Nothing was written."
                 ) from None
         raise
+
+
+def known(state: dict[str, Any], name: str, text: str, prefix: str, what: str) -> str:
+    """Rule: the full id of an entry that is or was there, also one that was closed so long ago that only its
+    number is left."""
+    if name not in state:
+        raise Refused(f"There are no {name} in this stream; nothing was written.")
+    collection = state[name]
+    ids = [*collection["open"], *(closed["id"] for closed in collection["closed"])]
+    try:
+        return numbers.resolve(text, ids, what)
+    except NotFound:
+        given = numbers.given(state, text, prefix)
+        if given is None:
+            raise
+        return given

@@ -14,11 +14,28 @@ To add a concept is to add a file here and name it in ``KINDS``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from holdfast.core.commit import Commit
-from holdfast.core.concepts import decision, note, own, phase, session
+from holdfast.core.concepts import (
+    blocker,
+    checkpoint,
+    compaction,
+    decision,
+    discussion,
+    error,
+    legal,
+    loop,
+    next_action,
+    note,
+    own,
+    phase,
+    plan,
+    risk,
+    session,
+    task,
+)
 
 Fold = Callable[[dict[str, Any], dict[str, Any], Commit], None]
 Headline = Callable[[dict[str, Any]], str]
@@ -28,17 +45,38 @@ Step = Callable[[dict[str, Any]], dict[str, Any]]
 class Concept(Protocol):
     """What a concept's module has."""
 
-    EVENTS: dict[str, int]
-    STEPS: dict[tuple[str, int], Step]
-    FOLDS: dict[str, Fold]
-    HEADLINES: dict[str, Headline]
+    @property
+    def EVENTS(self) -> Mapping[str, int]: ...  # noqa: N802
+    @property
+    def STEPS(self) -> Mapping[tuple[str, int], Step]: ...  # noqa: N802
+    @property
+    def FOLDS(self) -> Mapping[str, Fold]: ...  # noqa: N802
+    @property
+    def HEADLINES(self) -> Mapping[str, Headline]: ...  # noqa: N802
 
     @staticmethod
     def blank() -> dict[str, Any]: ...
 
 
 KINDS: dict[str, tuple[Concept, ...]] = {
-    "session": (session, phase, decision, note, own),
+    "session": (
+        session,
+        phase,
+        task,
+        plan,
+        decision,
+        loop,
+        risk,
+        blocker,
+        next_action,
+        error,
+        legal,
+        compaction,
+        checkpoint,
+        discussion,
+        note,
+        own,
+    ),
     "project": (decision, note, own),
     "user": (note, own),
 }

@@ -47,7 +47,7 @@ def change(state: dict[str, Any], name: str, short_id: str, **fields: Any) -> di
 def close(
     state: dict[str, Any], name: str, short_id: str, commit: Commit, **fields: Any
 ) -> dict[str, Any] | None:
-    """Fold: close an entry. If two clones closed it, the second closing stays beside the first as a rival."""
+    """Fold: close an entry. If two clones closed it, the second closing is kept beside the first as a rival."""
     collection = state[name]
     entry: dict[str, Any] | None = collection["open"].pop(short_id, None)
     closing = {**fields, "closed_at": commit.at, "closed_by": commit.by}

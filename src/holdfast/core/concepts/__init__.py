@@ -46,16 +46,18 @@ class Concept(Protocol):
     """What a concept's module has."""
 
     @property
-    def EVENTS(self) -> Mapping[str, int]: ...  # noqa: N802
+    def EVENTS(self) -> Mapping[str, int]: ...  # noqa: N802 - the name of a module's constant
+
     @property
     def STEPS(self) -> Mapping[tuple[str, int], Step]: ...  # noqa: N802
+
     @property
     def FOLDS(self) -> Mapping[str, Fold]: ...  # noqa: N802
+
     @property
     def HEADLINES(self) -> Mapping[str, Headline]: ...  # noqa: N802
 
-    @staticmethod
-    def blank() -> dict[str, Any]: ...
+    def blank(self) -> dict[str, Any]: ...
 
 
 KINDS: dict[str, tuple[Concept, ...]] = {

@@ -152,7 +152,9 @@ def complete(state: dict[str, Any]) -> list[Event]:
         if state["phases"]["declared"] and not options:
             hint = "It is the last one: `holdfast complete` completes the session."
         elif current == (state["phases"]["declared"] or [None])[-1]:
-            hint = f"It is the last one: `holdfast complete` completes the session. Allowed: {_list(options)}."
+            hint = (
+                f"It is the last one: `holdfast complete` completes the session. Allowed: {_list(options)}."
+            )
         else:
             hint = f"Choose one with `holdfast phase NAME`. Allowed now: {_list(options)}."
         raise Refused(f"No single phase follows {one_line(current)}; nothing was written.", hint=hint)

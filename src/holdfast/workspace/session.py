@@ -6,11 +6,12 @@ from holdfast.core.stream import last_part, owner
 from holdfast.workspace.handle import Handle
 from holdfast.workspace.verbs.decisions import Decisions
 from holdfast.workspace.verbs.goals import Goals
+from holdfast.workspace.verbs.handoffs import Handoffs
 from holdfast.workspace.verbs.notes import Notes
 from holdfast.workspace.verbs.phases import Phases
 
 
-class Session(Goals, Phases, Decisions, Notes, Handle):
+class Session(Goals, Phases, Decisions, Notes, Handoffs, Handle):
     """One piece of work. A handle belongs to one thread; make one per thread."""
 
     @property

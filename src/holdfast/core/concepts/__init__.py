@@ -6,6 +6,7 @@ A concept is a module with
 * ``STEPS``: (event type, version) to a function that lifts the data of that version to the next one;
 * ``blank()``: its part of an empty state;
 * ``FOLDS``: event type to a function ``(state, data, commit)`` that changes the state;
+* ``WATCHES`` (optional): event types of other concepts to a function that runs after their own fold;
 * ``HEADLINES``: event type to a function that says the event in one line;
 * rules: functions that take the state and what the user wants, and return events or raise ``Refused``.
 
@@ -18,7 +19,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from holdfast.core.commit import Commit
-from holdfast.core.concepts import decision, note, own, phase, session
+from holdfast.core.concepts import decision, handoff, note, own, phase, session
 
 Fold = Callable[[dict[str, Any], dict[str, Any], Commit], None]
 Headline = Callable[[dict[str, Any]], str]
@@ -38,7 +39,7 @@ class Concept(Protocol):
 
 
 KINDS: dict[str, tuple[Concept, ...]] = {
-    "session": (session, phase, decision, note, own),
+    "session": (session, phase, decision, note, handoff, own),
     "project": (decision, note, own),
     "user": (note, own),
 }
@@ -47,15 +48,19 @@ VERSIONS: dict[str, int] = {}
 STEPS: dict[tuple[str, int], Step] = {}
 _FOLDS: dict[str, dict[str, Fold]] = {}
 _HEADLINES: dict[str, dict[str, Headline]] = {}
+_WATCHES: dict[str, dict[str, list[Fold]]] = {}
 
 for _kind, _concepts in KINDS.items():
     _FOLDS[_kind] = {}
     _HEADLINES[_kind] = {}
+    _WATCHES[_kind] = {}
     for _concept in _concepts:
         VERSIONS.update(_concept.EVENTS)
         STEPS.update(_concept.STEPS)
         _FOLDS[_kind].update(_concept.FOLDS)
         _HEADLINES[_kind].update(_concept.HEADLINES)
+        for _type, _watch in getattr(_concept, "WATCHES", {}).items():
+            _WATCHES[_kind].setdefault(_type, []).append(_watch)
 
 
 def of(kind: str) -> tuple[Concept, ...]:
@@ -69,3 +74,7 @@ def folds(kind: str) -> dict[str, Fold]:
 
 def headlines(kind: str) -> dict[str, Headline]:
     return _HEADLINES[kind]
+
+
+def watches(kind: str) -> dict[str, list[Fold]]:
+    return _WATCHES[kind]

@@ -96,7 +96,8 @@ def claim(state: dict[str, Any], claimant: str, *, take_over: bool = False) -> l
     handoff = state["handoff"]
     if handoff is None:
         raise NotFound("Nothing has been handed off in this session.", hint="`holdfast handoff` hands it off.")
-    rivals = state["registers"]["claim"]["rivals"]
+    mine = f"{handoff['id']} by "  # a rival claim of an earlier handoff is shown, but holds nobody up
+    rivals = [r for r in state["registers"]["claim"]["rivals"] if str(r["value"]).startswith(mine)]
     holder = handoff["claimed_by"]
     if holder == claimant and not rivals:
         raise Yours

@@ -106,17 +106,32 @@ def _counts(state: dict[str, Any], measure: Measure) -> dict[str, Any]:
             "count": notes["count"],
             "last": [fit(note["text"], measure.width) for note in notes["last"][-min(3, measure.shown) :]],
         },
+<<<<<<< HEAD
+=======
+        "notes": {
+            "count": state["notes"]["count"],
+            "last": [one_line(n["text"], WIDTH) for n in state["notes"]["last"][-3:]],
+        },
+>>>>>>> main
         "own_events": state["own"],
     }
 
 
 def _contest(contest: dict[str, Any], measure: Measure) -> dict[str, Any]:
     return {
+<<<<<<< HEAD
         "name": fit(contest["name"], measure.name),
         "value": fit(str(contest["value"]), measure.name),
         "rivals": [
             {"value": fit(str(r["value"]), measure.name), "by": fit(r["by"], measure.name)}
             for r in contest["rivals"][: min(3, measure.shown)]
+=======
+        "name": contest["name"],
+        "value": one_line(str(contest["value"]), 80),
+        "rivals": [
+            {"value": one_line(str(r["value"]), 80), "by": one_line(r["by"], 40)}
+            for r in contest["rivals"][:3]
+>>>>>>> main
         ],
     }
 

@@ -140,7 +140,9 @@ def parse(text: str) -> tuple[str, str]:
     """The name of a slash action and the rest of its line, unchanged."""
     stripped = text.lstrip()
     if not stripped.startswith("/"):
-        raise Usage("An action begins with a slash, such as /continue.", hint="`holdfast do` alone shows the menu.")
+        raise Usage(
+            "An action begins with a slash, such as /continue.", hint="`holdfast do` alone shows the menu."
+        )
     name, rest = _word(stripped[1:])
     return name.lower(), rest
 
@@ -153,7 +155,9 @@ def call(state: State, text: str) -> Call:
         raise Refused(f"There is no action /{name[:40]}. Nothing was written.", hint=_offer(options))
     action = next((option for option in options if option.name == name), None)
     if action is None:
-        raise Refused(f"/{name} is not possible now. {_why_not(state, name)}Nothing was written.", hint=_offer(options))
+        raise Refused(
+            f"/{name} is not possible now. {_why_not(state, name)}Nothing was written.", hint=_offer(options)
+        )
     return _CALLS[name](state, rest, action)
 
 
@@ -177,14 +181,18 @@ def _word(text: str) -> tuple[str, str]:
 
 def _needed(rest: str, action: Action) -> str:
     if not rest.strip():
-        raise Usage(f"/{action.name} takes {action.takes}; nothing was written.", hint=f"Write {action.usage}.")
+        raise Usage(
+            f"/{action.name} takes {action.takes}; nothing was written.", hint=f"Write {action.usage}."
+        )
     return rest
 
 
 def _plain(method: str) -> Callable[[State, str, Action], Call]:
     def make(state: State, rest: str, action: Action) -> Call:
         if rest.strip():
-            raise Usage(f"/{action.name} takes nothing more; nothing was written.", hint=f"Write {action.usage}.")
+            raise Usage(
+                f"/{action.name} takes nothing more; nothing was written.", hint=f"Write {action.usage}."
+            )
         return Call(method)
 
     return make
@@ -229,7 +237,10 @@ def _skip(state: State, rest: str, action: Action) -> Call:
         return Call("skip_to_phase", (declared[int(first) - 1], _needed(more, action)))
     if any(rest.strip().lower() == name.lower() for name in declared):
         _needed("", action)
-    raise Refused(f"There is no phase {one_line(rest, 60)}. Nothing was written.", hint=f"Phases: {', '.join(declared)}.")
+    raise Refused(
+        f"There is no phase {one_line(rest, 60)}. Nothing was written.",
+        hint=f"Phases: {', '.join(declared)}.",
+    )
 
 
 def _task_text(method: str, name: str, *, needed: bool) -> Callable[[State, str, Action], Call]:
@@ -255,7 +266,9 @@ def _plan_text(method: str, name: str) -> Callable[[State, str, Action], Call]:
             short_id, more = list(plans)[-1], rest
         if not name:
             if more.strip():
-                raise Usage(f"/{action.name} takes at most an id; nothing was written.", hint=f"Write {action.usage}.")
+                raise Usage(
+                    f"/{action.name} takes at most an id; nothing was written.", hint=f"Write {action.usage}."
+                )
             return Call(method, (short_id,))
         return Call(method, (short_id, _needed(more, action)))
 

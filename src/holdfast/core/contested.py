@@ -51,8 +51,4 @@ def seen(registers: dict[str, Any], name: str) -> list[str]:
 
 def contests(registers: dict[str, Any]) -> list[dict[str, Any]]:
     """Every contested value: its name, its present value, and the rivals."""
-    return [
-        {"name": name, **register}
-        for name, register in sorted(registers.items())
-        if register["rivals"]
-    ]
+    return [{"name": name, **register} for name, register in sorted(registers.items()) if register["rivals"]]

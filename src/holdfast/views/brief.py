@@ -56,7 +56,9 @@ def brief(
     return Brief(text, tokens, {name: n for name, n in left.items() if n})
 
 
-def _choose(wanted: list[Section], state: dict[str, Any], count: Callable[[str], int], budget: int) -> list[int]:
+def _choose(
+    wanted: list[Section], state: dict[str, Any], count: Callable[[str], int], budget: int
+) -> list[int]:
     """How many lines of each section fit, by the cost of each line alone."""
     taken = [0] * len(wanted)
     # Room for the frame and for naming, at the worst, every section as cut.

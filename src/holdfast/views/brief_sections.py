@@ -22,9 +22,7 @@ class Section(NamedTuple):
     """Shows what was left out."""
 
 
-def sections(
-    state: dict[str, Any], project: dict[str, Any] | None, alerts: Sequence[str]
-) -> list[Section]:
+def sections(state: dict[str, Any], project: dict[str, Any] | None, alerts: Sequence[str]) -> list[Section]:
     """Every section that has something to say; the first survives longest."""
     found = [
         Section("alerts", "## Look at this first", _alerts(state, alerts), "holdfast status"),
@@ -56,9 +54,13 @@ def _alerts(state: dict[str, Any], alerts: Sequence[str]) -> list[str]:
     handoff = state.get("handoff")
     if handoff and not handoff["consumed_at"]:
         if handoff["claimed_by"]:
-            lines.append(f"{token(handoff['id'])} is claimed by {fenced(handoff['claimed_by'], 60)} since {token(handoff['claimed_at'])}.")
+            lines.append(
+                f"{token(handoff['id'])} is claimed by {fenced(handoff['claimed_by'], 60)} since {token(handoff['claimed_at'])}."
+            )
         else:
-            lines.append(f"{token(handoff['id'])} waits for a successor: `holdfast resume --claim` takes it on.")
+            lines.append(
+                f"{token(handoff['id'])} waits for a successor: `holdfast resume --claim` takes it on."
+            )
     if handoff and handoff.get("message") and not handoff["consumed_at"]:
         lines.append(f"Handed off with: {quoted(handoff['message'], handoff, _LONG)}")
     if parts.status(state) in ("blocked", "paused", "complete"):
@@ -100,13 +102,17 @@ def _task(state: dict[str, Any]) -> list[str]:
     lines = []
     task = parts.current_task(state)
     if task is not None:
-        lines.append(f"now {token(task['id'])} [{token(task['status'])}] {quoted(task['title'], task, _SHORT)}")
+        lines.append(
+            f"now {token(task['id'])} [{token(task['status'])}] {quoted(task['title'], task, _SHORT)}"
+        )
     plan = parts.proposed_plan(state)
     if plan is not None:
         lines.append(f"{token(plan['id'])} waits for approval: {quoted(plan['title'], plan, _SHORT)}")
     for other in parts.opened(state, "tasks"):
         if task is None or other["id"] != task["id"]:
-            lines.append(f"{token(other['id'])} [{token(other['status'])}] {quoted(other['title'], other, 120)}")
+            lines.append(
+                f"{token(other['id'])} [{token(other['status'])}] {quoted(other['title'], other, 120)}"
+            )
     return lines
 
 
@@ -144,7 +150,9 @@ def _checkpoint(state: dict[str, Any]) -> list[str]:
 
 
 def _entries(state: dict[str, Any], name: str) -> list[str]:
-    return [f"{token(entry['id'])} {quoted(entry['text'], entry, _SHORT)}" for entry in parts.opened(state, name)]
+    return [
+        f"{token(entry['id'])} {quoted(entry['text'], entry, _SHORT)}" for entry in parts.opened(state, name)
+    ]
 
 
 def _loops(state: dict[str, Any]) -> list[str]:
@@ -167,13 +175,18 @@ def _recent(state: dict[str, Any]) -> list[str]:
 
 
 def _orders(project: dict[str, Any] | None) -> list[str]:
-    return [f"{token(order['id'])} {quoted(order['text'], order, _SHORT)}" for order in parts.opened(project or {}, "orders")]
+    return [
+        f"{token(order['id'])} {quoted(order['text'], order, _SHORT)}"
+        for order in parts.opened(project or {}, "orders")
+    ]
 
 
 def _references(state: dict[str, Any]) -> list[str]:
     lines = []
     for reference in parts.opened(state, "references"):
-        lines.append(f"{token(reference['kind'])} {fenced(reference['path'], 160)} {reference['size']:,} bytes {origin(reference)}")
+        lines.append(
+            f"{token(reference['kind'])} {fenced(reference['path'], 160)} {reference['size']:,} bytes {origin(reference)}"
+        )
     return lines
 
 

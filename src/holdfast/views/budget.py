@@ -28,7 +28,11 @@ def budget_lines(state: dict[str, Any]) -> list[str]:
     used, zone = budget.get("used", 0), budget.get("zone") or parts.ZONES[0]
     share = percentage(budget)
     if share is None:
-        return [f"**Status:** {used:,} tokens counted; no total is set", "**Phase:** none", *_zones(budget, None)]
+        return [
+            f"**Status:** {used:,} tokens counted; no total is set",
+            "**Phase:** none",
+            *_zones(budget, None),
+        ]
     light = LIGHTS.get(zone, "")
     spans = dict(zip(parts.ZONES, _spans(budget), strict=True))
     return [

@@ -42,7 +42,11 @@ def origin(entry: dict[str, Any]) -> str:
 
 def _name(text: str) -> str:
     """A plain name as it is; anything else fenced."""
-    return text if len(text) <= 40 and text.replace("-", "").replace(".", "").isalnum() and text.isascii() else fenced(text, 40)
+    return (
+        text
+        if len(text) <= 40 and text.replace("-", "").replace(".", "").isalnum() and text.isascii()
+        else fenced(text, 40)
+    )
 
 
 def quoted(text: str, entry: dict[str, Any], length: int = 300) -> str:

@@ -31,7 +31,13 @@ class Measure(NamedTuple):
     """Bytes of a name, an id or a moment in JSON."""
 
 
-MEASURES = (Measure(8, 160, 80), Measure(5, 120, 60), Measure(3, 90, 48), Measure(2, 60, 36), Measure(1, 40, 32))
+MEASURES = (
+    Measure(8, 160, 80),
+    Measure(5, 120, 60),
+    Measure(3, 90, 48),
+    Measure(2, 60, 36),
+    Measure(1, 40, 32),
+)
 
 
 def contract(state: dict[str, Any], measure: Measure = MEASURES[0]) -> dict[str, Any]:
@@ -46,7 +52,9 @@ def contract(state: dict[str, Any], measure: Measure = MEASURES[0]) -> dict[str,
         "updated_by": _name(state["by"], measure),
         "commits": state["commits"],
         "head": state["head"],
-        "contested": [_contest(contest, measure) for contest in contested.contests(state["registers"])[: measure.shown]],
+        "contested": [
+            _contest(contest, measure) for contest in contested.contests(state["registers"])[: measure.shown]
+        ],
         "contested_count": len(contested.contests(state["registers"])),
         **_phases(state, measure),
         "decisions": _decisions(state["decisions"], measure),
@@ -58,8 +66,12 @@ def contract(state: dict[str, Any], measure: Measure = MEASURES[0]) -> dict[str,
         "next_actions": _collection(state, "next", measure, "text"),
         "errors": _collection(state, "errors", measure, "text"),
         "checkpoint": _checkpoint(state.get("checkpoint"), measure),
-        "recovery": _plain(state.get("recovery"), measure, "last_agent", "last_action", "interrupted_at", "notes"),
-        "handoff": _plain(state.get("handoff"), measure, "id", "at", "by", "claimed_by", "claimed_at", "consumed_at"),
+        "recovery": _plain(
+            state.get("recovery"), measure, "last_agent", "last_action", "interrupted_at", "notes"
+        ),
+        "handoff": _plain(
+            state.get("handoff"), measure, "id", "at", "by", "claimed_by", "claimed_at", "consumed_at"
+        ),
         "budget": _plain(state.get("budget"), measure, "total", "used", "zone"),
         **_counts(state, measure),
     }
@@ -106,32 +118,17 @@ def _counts(state: dict[str, Any], measure: Measure) -> dict[str, Any]:
             "count": notes["count"],
             "last": [fit(note["text"], measure.width) for note in notes["last"][-min(3, measure.shown) :]],
         },
-<<<<<<< HEAD
-=======
-        "notes": {
-            "count": state["notes"]["count"],
-            "last": [one_line(n["text"], WIDTH) for n in state["notes"]["last"][-3:]],
-        },
->>>>>>> main
         "own_events": state["own"],
     }
 
 
 def _contest(contest: dict[str, Any], measure: Measure) -> dict[str, Any]:
     return {
-<<<<<<< HEAD
         "name": fit(contest["name"], measure.name),
         "value": fit(str(contest["value"]), measure.name),
         "rivals": [
             {"value": fit(str(r["value"]), measure.name), "by": fit(r["by"], measure.name)}
             for r in contest["rivals"][: min(3, measure.shown)]
-=======
-        "name": contest["name"],
-        "value": one_line(str(contest["value"]), 80),
-        "rivals": [
-            {"value": one_line(str(r["value"]), 80), "by": one_line(r["by"], 40)}
-            for r in contest["rivals"][:3]
->>>>>>> main
         ],
     }
 
@@ -190,7 +187,9 @@ def _checkpoint(checkpoint: dict[str, Any] | None, measure: Measure) -> dict[str
 def _plain(part: dict[str, Any] | None, measure: Measure, *keys: str) -> dict[str, Any] | None:
     if part is None:
         return None
-    return {key: fit(value, measure.width) if isinstance(value := part.get(key), str) else value for key in keys}
+    return {
+        key: fit(value, measure.width) if isinstance(value := part.get(key), str) else value for key in keys
+    }
 
 
 def _text(text: str | None, measure: Measure) -> str | None:
@@ -204,7 +203,13 @@ def _name(text: str | None, measure: Measure) -> str | None:
 def fit(text: str, size: int) -> str:
     """The text on one line, cut so that it takes at most ``size`` bytes in the file."""
     line = " ".join(text[: size * 4].split())
-    if len(line) == len(text) <= size and line.isascii() and line.isprintable() and '"' not in line and "\\" not in line:
+    if (
+        len(line) == len(text) <= size
+        and line.isascii()
+        and line.isprintable()
+        and '"' not in line
+        and "\\" not in line
+    ):
         return line
     if size_in_file(line) <= size and len(text) <= size * 4:
         return line

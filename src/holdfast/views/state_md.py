@@ -66,7 +66,9 @@ def _context(state: dict[str, Any]) -> list[str]:
             f" (by {inline(decision['by'], 60)}, {inline(_minute(decision['at']))})"
         )
     if len(unsettled) > UNSETTLED:
-        lines.append(f"**Decided, not confirmed:** {len(unsettled) - UNSETTLED} more; `holdfast recover` lists all")
+        lines.append(
+            f"**Decided, not confirmed:** {len(unsettled) - UNSETTLED} more; `holdfast recover` lists all"
+        )
     return ["## Current Context", "", *lines, ""]
 
 
@@ -82,7 +84,9 @@ def _task(state: dict[str, Any]) -> str:
 
 def _contest(contest: dict[str, Any]) -> str:
     """One contested value with all that was set without seeing the others."""
-    rivals = ", ".join(f"{inline(str(r['value']), 100)} (by {inline(r['by'], 60)})" for r in contest["rivals"])
+    rivals = ", ".join(
+        f"{inline(str(r['value']), 100)} (by {inline(r['by'], 60)})" for r in contest["rivals"]
+    )
     return (
         f"**Contested:** {inline(contest['name'], 80)} is {inline(str(contest['value']), 100)} "
         f"(by {inline(contest['by'], 60)}); also set: {rivals}"
@@ -119,7 +123,11 @@ def _actions(state: dict[str, Any]) -> list[str]:
     if contextual:
         lines += ["", "**Contextual:**", *contextual]
     plan = parts.proposed_plan(state)
-    waiting = f"**Awaiting: approval of {inline(plan['id'])}**" if plan else "**Run one with** `holdfast do \"/ACTION\"`"
+    waiting = (
+        f"**Awaiting: approval of {inline(plan['id'])}**"
+        if plan
+        else '**Run one with** `holdfast do "/ACTION"`'
+    )
     return [*lines, "", waiting, ""]
 
 
@@ -147,5 +155,9 @@ def _stack(state: dict[str, Any]) -> list[str]:
 def _recent(state: dict[str, Any]) -> list[str]:
     lines = ["## Recent Updates", ""]
     for update in reversed(state["recent"][-5:]):
-        lines += [f"**{inline(_minute(update['at']))}**", f"- {inline(update['text'])} (by {inline(update['by'])})", ""]
+        lines += [
+            f"**{inline(_minute(update['at']))}**",
+            f"- {inline(update['text'])} (by {inline(update['by'])})",
+            "",
+        ]
     return lines

@@ -69,8 +69,9 @@ WATCHES = {
 }
 """What confirms the first step after a handoff."""
 HEADLINES = {
-    "handoff.made": lambda data: f"Handed off as {data['id']}"
-    + (f": {one_line(data['message'])}" if data.get("message") else ""),
+    "handoff.made": lambda data: (
+        f"Handed off as {data['id']}" + (f": {one_line(data['message'])}" if data.get("message") else "")
+    ),
     "handoff.claimed": lambda data: f"{one_line(data['claimant'], 60)} claimed {data['id']}",
 }
 
@@ -95,7 +96,9 @@ def claim(state: dict[str, Any], claimant: str, *, take_over: bool = False) -> l
     checked_text(claimant, "claimant", cap=NAME_CAP)
     handoff = state["handoff"]
     if handoff is None:
-        raise NotFound("Nothing has been handed off in this session.", hint="`holdfast handoff` hands it off.")
+        raise NotFound(
+            "Nothing has been handed off in this session.", hint="`holdfast handoff` hands it off."
+        )
     mine = f"{handoff['id']} by "  # a rival claim of an earlier handoff is shown, but holds nobody up
     rivals = [r for r in state["registers"]["claim"]["rivals"] if str(r["value"]).startswith(mine)]
     holder = handoff["claimed_by"]

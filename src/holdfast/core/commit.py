@@ -8,10 +8,10 @@ follow the chain needs no JSON parser. docs/format.md specifies the bytes.
 from __future__ import annotations
 
 import json
-from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from holdfast.core import ids
+from holdfast.core.hashing import blake2b
 from holdfast.errors import Damaged, Newer, Refused, TooLarge
 
 FORMAT = 1

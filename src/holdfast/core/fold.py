@@ -14,7 +14,7 @@ from holdfast.core import commit as codec
 from holdfast.core import concepts, upcast
 from holdfast.core.commit import Commit
 
-RELEASE = 1
+RELEASE = 2
 """Raised whenever the same commits fold to another state: snapshots of other releases are not used."""
 
 RECENT = 10
@@ -47,6 +47,7 @@ def fold(state: State, lines: Iterable[bytes | Commit]) -> State:
     kind = state["kind"]
     folds = concepts.folds(kind)
     headlines = concepts.headlines(kind)
+    watches = concepts.watches(kind)
     for item in lines:
         commit = codec.decode(item) if isinstance(item, bytes) else item
         state["commits"] += 1
@@ -63,6 +64,8 @@ def fold(state: State, lines: Iterable[bytes | Commit]) -> State:
                 apply = folds["x."]
             current = upcast.to_current(event)
             apply(state, current.data, commit)
+            for watch in watches.get(event.type, ()):
+                watch(state, current.data, commit)
             headline = headlines.get(event.type)
             if headline is not None:
                 state["recent"].append(

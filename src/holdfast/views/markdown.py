@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-_SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_[]<>|"})
-_HIDDEN = {*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xFEFF}
-"""Zero-width and bidirectional marks: they can make a line read as what it is not."""
+import re
+
+_SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_[]<>|~&"})
+
+HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad"  # controls and escapes, soft hyphen
+    "\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"  # fillers and marks that show nothing
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\uffff"  # zero width, direction, no character
+    "\ud800-\udfff\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"  # half pairs, and letters that only machines see
+)
+"""Characters that act on a terminal, change the direction of a line, or are read by a model and seen by nobody."""
 
 
 def visible(text: str) -> str:
-    """The text with control, escape and direction characters shown as their code instead of acting."""
+    """The text with every hidden character shown as its code instead of acting; line feeds and tabs stay."""
     if text.isascii() and text.isprintable():
         return text
-    shown = []
-    for character in text:
-        code = ord(character)
-        if character in "\n\t":
-            shown.append(character)
-        elif code < 32 or 0x7F <= code < 0xA0 or code in _HIDDEN or 0xD800 <= code < 0xE000:
-            shown.append(f"\\u{{{code:x}}}")
-        else:
-            shown.append(character)
-    return "".join(shown)
+    return HIDDEN.sub(_code, text)
+
+
+def _code(match: re.Match[str]) -> str:
+    return f"\\u{{{ord(match[0]):x}}}"
 
 
 def inline(text: str, length: int = 300) -> str:

@@ -9,6 +9,7 @@ from holdfast.workspace.verbs.checkpoints import Checkpoints
 from holdfast.workspace.verbs.concerns import Concerns
 from holdfast.workspace.verbs.decisions import Decisions
 from holdfast.workspace.verbs.goals import Goals
+from holdfast.workspace.verbs.handoffs import Handoffs
 from holdfast.workspace.verbs.loops import Loops
 from holdfast.workspace.verbs.notes import Notes
 from holdfast.workspace.verbs.phases import Phases
@@ -22,6 +23,7 @@ class Session(
     Concerns,
     Decisions,
     Goals,
+    Handoffs,
     Loops,
     Notes,
     Phases,

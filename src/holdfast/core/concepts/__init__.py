@@ -6,6 +6,7 @@ A concept is a module with
 * ``STEPS``: (event type, version) to a function that lifts the data of that version to the next one;
 * ``blank()``: its part of an empty state;
 * ``FOLDS``: event type to a function ``(state, data, commit)`` that changes the state;
+* ``WATCHES`` (optional): event types of other concepts to a function that runs after their own fold;
 * ``HEADLINES``: event type to a function that says the event in one line;
 * rules: functions that take the state and what the user wants, and return events or raise ``Refused``.
 
@@ -25,6 +26,7 @@ from holdfast.core.concepts import (
     decision,
     discussion,
     error,
+    handoff,
     legal,
     loop,
     next_action,
@@ -76,6 +78,7 @@ KINDS: dict[str, tuple[Concept, ...]] = {
         compaction,
         checkpoint,
         discussion,
+        handoff,
         note,
         own,
     ),
@@ -87,15 +90,19 @@ VERSIONS: dict[str, int] = {}
 STEPS: dict[tuple[str, int], Step] = {}
 _FOLDS: dict[str, dict[str, Fold]] = {}
 _HEADLINES: dict[str, dict[str, Headline]] = {}
+_WATCHES: dict[str, dict[str, list[Fold]]] = {}
 
 for _kind, _concepts in KINDS.items():
     _FOLDS[_kind] = {}
     _HEADLINES[_kind] = {}
+    _WATCHES[_kind] = {}
     for _concept in _concepts:
         VERSIONS.update(_concept.EVENTS)
         STEPS.update(_concept.STEPS)
         _FOLDS[_kind].update(_concept.FOLDS)
         _HEADLINES[_kind].update(_concept.HEADLINES)
+        for _type, _watch in getattr(_concept, "WATCHES", {}).items():
+            _WATCHES[_kind].setdefault(_type, []).append(_watch)
 
 
 def of(kind: str) -> tuple[Concept, ...]:
@@ -109,3 +116,7 @@ def folds(kind: str) -> dict[str, Fold]:
 
 def headlines(kind: str) -> dict[str, Headline]:
     return _HEADLINES[kind]
+
+
+def watches(kind: str) -> dict[str, list[Fold]]:
+    return _WATCHES[kind]

@@ -1,0 +1,56 @@
+"""The token budget in Markdown: what is used, which zone that is, and what the zone asks for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holdfast.views import parts
+
+LIGHTS = {"comfortable": "🟢", "deliberate": "🟡", "warning": "🟠", "stop": "🔴"}
+STRATEGIES = {
+    "comfortable": "Explore freely; load what may help",
+    "deliberate": "Load with a purpose; say why each addition is needed",
+    "warning": "Load nothing more; look for what can be left out",
+    "stop": "Leave something out before going on",
+}
+_HERE = " ← YOU ARE HERE"
+
+
+def percentage(budget: dict[str, Any]) -> int | None:
+    """How much of the total is used, rounded down; None without a total."""
+    total = budget.get("total")
+    return budget.get("used", 0) * 100 // total if total else None
+
+
+def budget_lines(state: dict[str, Any]) -> list[str]:
+    """The lines of the section Token Budget."""
+    budget = state.get("budget") or {}
+    used, zone = budget.get("used", 0), budget.get("zone") or parts.ZONES[0]
+    share = percentage(budget)
+    if share is None:
+        return [
+            f"**Status:** {used:,} tokens counted; no total is set",
+            "**Phase:** none",
+            *_zones(budget, None),
+        ]
+    light = LIGHTS.get(zone, "")
+    spans = dict(zip(parts.ZONES, _spans(budget), strict=True))
+    return [
+        f"**Status:** {used:,} / {budget['total']:,} tokens ({share}%) - {zone}",
+        f"**Phase:** {light} {zone.capitalize()} zone ({spans.get(zone, '')})",
+        *_zones(budget, zone),
+    ]
+
+
+def _spans(budget: dict[str, Any]) -> list[str]:
+    low, middle, high = (budget.get("limits") or [20, 40, 50])[:3]
+    return [f"0-{low}%", f"{low}-{middle}%", f"{middle}-{high}%", f"{high}%+"]
+
+
+def _zones(budget: dict[str, Any], zone: str | None) -> list[str]:
+    meanings = ("exploratory", "focused", "reduce context", "must exclude")
+    lines = [f"**Strategy:** {STRATEGIES.get(zone or '', 'Set a total: holdfast budget')}", ""]
+    for name, span, meaning in zip(parts.ZONES, _spans(budget), meanings, strict=True):
+        here = _HERE if name == zone else ""
+        lines.append(f"- {span} {LIGHTS[name]} {name.capitalize()} ({meaning}){here}")
+    return lines

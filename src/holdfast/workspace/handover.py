@@ -1,0 +1,113 @@
+"""Handing a session on and taking it up: the brief, and the files in the project that tell of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast.errors import Unavailable
+from holdfast.store.project_folder import CONTINUE, HANDOFF, ProjectFolder, beside
+from holdfast.views import parts, seal
+
+if TYPE_CHECKING:
+    from holdfast.views.brief import Brief
+    from holdfast.workspace.handle import Receipt
+    from holdfast.workspace.session import Session
+    from holdfast.workspace.workspace import Workspace
+
+AGENTS = "AGENTS.md"
+
+
+class Handover(NamedTuple):
+    """What a handoff left behind."""
+
+    receipt: Receipt
+    text: str
+    path: str | None
+    """Where the page was written; None in a workspace without a folder."""
+
+
+def make_brief(session: Session, budget: int | None = None) -> Brief:
+    """The packet with which a fresh agent can go on."""
+    from holdfast.core.tokens import estimate
+    from holdfast.views import brief
+
+    working_set = session.peek()
+    alerts = [f"DAMAGED {fault.where}: {fault.what}; `holdfast doctor`" for fault in working_set.faults]
+    return brief.brief(
+        working_set.state,
+        project_state(session.workspace),
+        count=estimate,
+        budget=brief.DEFAULT if budget is None else budget,
+        alerts=alerts,
+    )
+
+
+def project_state(workspace: Workspace) -> dict[str, Any]:
+    """The state of the project's stream."""
+    from holdfast.core.stream import PROJECT
+    from holdfast.workspace.handle import Handle
+
+    return Handle(workspace, PROJECT).peek().state
+
+
+def hand_off(session: Session, message: str | None = None, *, op: str | None = None, expect: int | None = None) -> Handover:
+    """Hand the session on, and write ``handoff/latest.md`` for whoever comes next."""
+    from holdfast.views.agents_md import has_block
+    from holdfast.views.pages import handoff_md
+
+    receipt = session.hand_off(message, op=op, expect=expect)
+    text = handoff_md(session.peek().state, project_state(session.workspace))
+    folder = beside(session.workspace.where)
+    if folder is None:
+        return Handover(receipt, text, None)
+    path = folder.write(HANDOFF, text.encode())
+    if has_block(folder.read(AGENTS)):
+        refresh_block(session.workspace, session)
+    return Handover(receipt, text, path)
+
+
+def refresh_block(
+    workspace: Workspace, session: Session | None, *, file: str = AGENTS, write: bool = True
+) -> tuple[str, bool]:
+    """Bring the block in AGENTS.md up to date; returns its path and whether the file was (or would be) changed."""
+    from holdfast.views import agents_md
+
+    folder = _folder(workspace)
+    found = folder.read(file)
+    text = agents_md.block(session.peek().state if session else None, project_state(workspace))
+    wanted = agents_md.merged(found, text)
+    if wanted != found and write:
+        folder.write(file, wanted)
+    return f"{folder.root}/{file}", wanted != found
+
+
+def mark_pause(session: Session) -> None:
+    """Keep ``.continue-here.md`` beside a paused session of this place, and take it away when the session goes on."""
+    folder = beside(session.workspace.where)
+    if folder is None:
+        return
+    state = session.peek().state
+    paused = parts.value(state, "status") == "paused"
+    found = folder.read(CONTINUE)
+    if paused:
+        from holdfast.views.pages import continue_here
+
+        text = continue_here(state).encode()
+        if found != text and (found is None or seal.condition(found) != "edited"):
+            folder.write(CONTINUE, text)
+    elif found is not None and seal.condition(found) == "intact" and _tells_of(found, session):
+        folder.remove(CONTINUE)
+
+
+def _tells_of(page: bytes, session: Session) -> bool:
+    return f"\nsession: {session.id}\n".encode() in page
+
+
+def _folder(workspace: Workspace) -> ProjectFolder:
+    folder = beside(workspace.where)
+    if folder is None:
+        raise Unavailable(
+            f"{workspace.where} is not in a project folder, so there is no file to write.",
+            hint="Run the command in a workspace that is a .state folder.",
+        )
+    return folder

@@ -51,7 +51,9 @@ def merged(found: bytes | None, text: str) -> bytes:
     if not found:
         return text.encode()
     if found.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise Refused("The file is UTF-16, which agents do not read; nothing was written.", hint="Save it as UTF-8.")
+        raise Refused(
+            "The file is UTF-16, which agents do not read; nothing was written.", hint="Save it as UTF-8."
+        )
     fresh = text.replace("\n", "\r\n").encode() if b"\r\n" in found else text.encode()
     place = _place(found)
     if place is None:
@@ -84,7 +86,9 @@ def _place(found: bytes) -> tuple[int, int] | None:
             conflicts.append(number)
         at += len(line)
     if conflicts and (begins or ends or len(conflicts) > 1):
-        raise _damaged(conflicts, "conflict markers of a merge", "Resolve the merge, then run the command again.")
+        raise _damaged(
+            conflicts, "conflict markers of a merge", "Resolve the merge, then run the command again."
+        )
     if not begins and not ends:
         return None
     numbers = sorted([number for number, _ in (*begins, *ends)])

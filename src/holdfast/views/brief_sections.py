@@ -54,8 +54,9 @@ def _alerts(state: dict[str, Any], alerts: Sequence[str]) -> list[str]:
     handoff = state.get("handoff")
     if handoff and not handoff["consumed_at"]:
         if handoff["claimed_by"]:
+            holder = fenced(handoff["claimed_by"], 60)
             lines.append(
-                f"{token(handoff['id'])} is claimed by {fenced(handoff['claimed_by'], 60)} since {token(handoff['claimed_at'])}."
+                f"{token(handoff['id'])} is claimed by {holder} since {token(handoff['claimed_at'])}."
             )
         else:
             lines.append(
@@ -122,7 +123,8 @@ def _unsettled(state: dict[str, Any]) -> list[str]:
         planned = f" planned: {fenced(decision['action'], _SHORT)}" if decision["action"] else ""
         lines.append(
             f"{token(decision['id'])} {quoted(decision['text'], decision, _SHORT)} "
-            f"because {fenced(decision['because'], _SHORT)}{planned}; check, then `holdfast settle {token(decision['id'])} OUTCOME`"
+            f"because {fenced(decision['because'], _SHORT)}{planned}; "
+            f"check, then `holdfast settle {token(decision['id'])} OUTCOME`"
         )
     return lines
 
@@ -168,8 +170,8 @@ def _recent(state: dict[str, Any]) -> list[str]:
         verdict = "held" if decision["ok"] else "FAILED"
         rivals = "".join(f", elsewhere {fenced(rival['outcome'], 100)}" for rival in decision["rivals"])
         lines.append(
-            f"{token(decision['id'])} {quoted(decision['text'], decision, _SHORT)} because {fenced(decision['because'], 160)}; "
-            f"{verdict}: {fenced(decision['outcome'], 160)}{rivals}"
+            f"{token(decision['id'])} {quoted(decision['text'], decision, _SHORT)} "
+            f"because {fenced(decision['because'], 160)}; {verdict}: {fenced(decision['outcome'], 160)}{rivals}"
         )
     return lines
 
@@ -185,7 +187,8 @@ def _references(state: dict[str, Any]) -> list[str]:
     lines = []
     for reference in parts.opened(state, "references"):
         lines.append(
-            f"{token(reference['kind'])} {fenced(reference['path'], 160)} {reference['size']:,} bytes {origin(reference)}"
+            f"{token(reference['kind'])} {fenced(reference['path'], 160)} "
+            f"{reference['size']:,} bytes {origin(reference)}"
         )
     return lines
 

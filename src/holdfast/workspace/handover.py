@@ -50,7 +50,9 @@ def project_state(workspace: Workspace) -> dict[str, Any]:
     return Handle(workspace, PROJECT).peek().state
 
 
-def hand_off(session: Session, message: str | None = None, *, op: str | None = None, expect: int | None = None) -> Handover:
+def hand_off(
+    session: Session, message: str | None = None, *, op: str | None = None, expect: int | None = None
+) -> Handover:
     """Hand the session on, and write ``handoff/latest.md`` for whoever comes next."""
     from holdfast.views.agents_md import has_block
     from holdfast.views.pages import handoff_md

@@ -49,6 +49,12 @@ def seen(registers: dict[str, Any], name: str) -> list[str]:
     return [*(rival["id"] for rival in register["rivals"]), register["id"]]
 
 
+def seen_value(registers: dict[str, Any], name: str) -> list[str]:
+    """What a set that only follows from another command names: rivals stay, since nobody chose among them."""
+    register = registers.get(name)
+    return [] if register is None else [register["id"]]
+
+
 def contests(registers: dict[str, Any]) -> list[dict[str, Any]]:
     """Every contested value: its name, its present value, and the rivals."""
     return [{"name": name, **register} for name, register in sorted(registers.items()) if register["rivals"]]

@@ -19,7 +19,25 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from holdfast.core.commit import Commit
-from holdfast.core.concepts import decision, handoff, note, own, phase, session
+from holdfast.core.concepts import (
+    blocker,
+    checkpoint,
+    compaction,
+    decision,
+    discussion,
+    error,
+    handoff,
+    legal,
+    loop,
+    next_action,
+    note,
+    own,
+    phase,
+    plan,
+    risk,
+    session,
+    task,
+)
 
 Fold = Callable[[dict[str, Any], dict[str, Any], Commit], None]
 Headline = Callable[[dict[str, Any]], str]
@@ -45,7 +63,25 @@ class Concept(Protocol):
 
 
 KINDS: dict[str, tuple[Concept, ...]] = {
-    "session": (session, phase, decision, note, handoff, own),
+    "session": (
+        session,
+        phase,
+        task,
+        plan,
+        decision,
+        loop,
+        risk,
+        blocker,
+        next_action,
+        error,
+        legal,
+        compaction,
+        checkpoint,
+        discussion,
+        handoff,
+        note,
+        own,
+    ),
     "project": (decision, note, own),
     "user": (note, own),
 }

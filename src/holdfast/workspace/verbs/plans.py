@@ -1,0 +1,45 @@
+"""Plans that wait for approval."""
+
+from __future__ import annotations
+
+from holdfast.core.concepts import plan as concept
+from holdfast.workspace.handle import Handle, Receipt
+
+
+class Plans(Handle):
+    def propose_plan(
+        self,
+        title: str,
+        text: str | None = None,
+        *,
+        supersedes: str | None = None,
+        op: str | None = None,
+        expect: int | None = None,
+    ) -> Receipt:
+        """Put a plan up for approval; it may take the place of one that waits."""
+        return self.commit(
+            lambda state, mint: concept.propose(state, mint, title, text, supersedes), op=op, expect=expect
+        )
+
+    def edit_plan(
+        self, plan: str | None, text: str, *, op: str | None = None, expect: int | None = None
+    ) -> Receipt:
+        """Change the text of a plan; None is the only one that waits."""
+        return self.commit(lambda state, mint: concept.edit(state, plan, text), op=op, expect=expect)
+
+    def approve_plan(
+        self,
+        plan: str | None = None,
+        *,
+        reason: str | None = None,
+        op: str | None = None,
+        expect: int | None = None,
+    ) -> Receipt:
+        """The plan will be carried out; without an id, the only one that waits."""
+        return self.commit(lambda state, mint: concept.approve(state, plan, reason), op=op, expect=expect)
+
+    def reject_plan(
+        self, plan: str | None, reason: str, *, op: str | None = None, expect: int | None = None
+    ) -> Receipt:
+        """The plan will not be carried out, and why; None is the only one that waits."""
+        return self.commit(lambda state, mint: concept.reject(state, plan, reason), op=op, expect=expect)

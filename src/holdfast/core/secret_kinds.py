@@ -2,8 +2,8 @@
 
 Every kind has needles: literal pieces of text, one of which every instance holds. A text without a needle
 costs a substring search and no regular expression. Patterns run only where a needle was found, so they need
-no left boundary of their own, and they must stay linear: a run without an upper bound is possessive, and nothing
-after it can fail, or it cannot start again inside itself.
+no left boundary of their own, and they must stay linear: a run without an upper bound is possessive, and
+nothing after it can fail, or it cannot start again inside itself.
 
 Left alone on purpose: documentation examples that say so (``…EXAMPLE``), values of one repeated character,
 words joined by dashes, references such as ``${TOKEN}`` and ``<token>``, bare uuids also behind a word like
@@ -28,11 +28,11 @@ _PEM_HEAD = r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _PEM_BODY = r"(?:[^-]|-(?!----))*+-{5,6}END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _PEM_CUT = r"(?:[A-Za-z0-9+/=\s]|\\[nr]){40,}+"  # the end of the block is missing
 _PEM = rf"{_PEM_HEAD}(?:{_PEM_BODY}|{_PEM_CUT})"
-_NAME_END = r"(?:[_-]?(?:key|value|base|prod|production|dev|live|staging|test|\d))?"
+_NAME_END = r"(?:[_-]?(?:key|value|base|prod|production|dev|live|staging|test|\d)){0,2}"
 _DATABASES = (
     "postgres postgresql postgresql+psycopg postgresql+asyncpg mysql mysql+pymysql mariadb mongodb "
-    "mongodb+srv redis rediss valkey amqp amqps mssql sqlserver clickhouse cockroachdb oracle neo4j neo4j+s bolt nats "
-    "kafka ldap ldaps"
+    "mongodb+srv redis rediss valkey amqp amqps mssql sqlserver clickhouse cockroachdb oracle neo4j "
+    "neo4j+s bolt nats kafka ldap ldaps "
 )
 
 _WORD = r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+"
@@ -65,9 +65,10 @@ _SAYS_SO = (
     *("123456789", "notreal"),
 )
 _DULL_PASSWORDS = (
-    " pass passwd password pwd secret user username postgres root admin guest test testing example changeme "
-    "token xxx foo bar baz mypassword yourpassword pw key apikey api_key hunter2 mysql redis rabbitmq "
-    "minio none null mypass dbpass db_password db_pass app p w s3cr3t x y z abc 123 1234 12345 123456 ... … *** **** "
+    " pass passwd password pwd secret user username postgres root admin guest test testing example "
+    "changeme token xxx foo bar baz mypassword yourpassword pw key apikey api_key hunter2 mysql redis "
+    "rabbitmq minio none null mypass dbpass db_password db_pass app p w s3cr3t x y z abc 123 1234 12345 "
+    "123456 ... … *** **** "
 )
 
 
@@ -89,6 +90,8 @@ def is_random(value: str) -> bool:
     if _says_so(value) or compiled(_UUID).fullmatch(value):
         return False
     for piece in _pieces(value):
+        if _is_mixed(piece) and compiled(r"[0-9a-f]{16,}|[0-9A-F]{16,}").fullmatch(piece):
+            return True
         if len(piece) >= 8 and _breaks(piece) >= (0.4 if len(piece) < 12 else 0.27) and _is_mixed(piece):
             return True
     has_symbol = any(symbol in value for symbol in "!@#%^*+~?")
@@ -105,7 +108,7 @@ def _pieces(value: str) -> list[str]:
 
 
 def _is_worded(value: str) -> bool:
-    word = compiled(_WORD)
+    word = compiled(r"[A-Z]?[a-z]+|[A-Z]{1,14}|[0-9]+")
     return all(word.fullmatch(piece) for piece in _pieces(value))
 
 
@@ -171,7 +174,7 @@ github-app-token          ghs_          ghs_[A-Za-z0-9_]{36,}+(?:\.[A-Za-z0-9_-]
 github-refresh-token      ghr_          ghr_[A-Za-z0-9]{36,}+
 github-fine-grained-token github_pat_   github_pat_[A-Za-z0-9_]{60,}+
 gitlab-personal-token     glpat-        glpat-[A-Za-z0-9_-]{20,}+(?:\.[a-z0-9]{2}\.[a-z0-9]{9})?
-gitlab-token              gldt-,glrt-,glptt-,glft-,glsoat-,glcbt-,glimt-,glagent-,gloas- gl[a-z]+-[\w-]{20,}+
+gitlab-token gldt-,glrt-,glptt-,glft-,glsoat-,glcbt-,glimt-,glagent-,gloas- gl[a-z]+-[A-Za-z0-9_-]{20,}+
 bitbucket-token           ATBB          ATBB[A-Za-z0-9]{28,}+
 atlassian-token           ATATT3,ATCTT3 AT[AC]TT3[A-Za-z0-9_=-]{60,}+
 npm-token                 npm_          npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])
@@ -203,7 +206,7 @@ alibaba-key-id            LTAI          LTAI[A-Za-z0-9]{17,21}(?![A-Za-z0-9])
 tencent-key-id            AKID          AKID[A-Za-z0-9]{32}(?![A-Za-z0-9])
 databricks-token          dapi          dapi[0-9a-f]{32}(?:-\d)?(?![A-Za-z0-9])
 vault-token               hvs.,hvb.,hvr. hv[sbr]\.[A-Za-z0-9_-]{24,}+
-doppler-token             dp.           dp\.(?:pt|st|ct|sa|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,44}\b
+doppler-token dp. dp\.(?:pt|st|ct|sa|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,44}\b
 pulumi-token              pul-          pul-[0-9a-f]{40}(?![0-9a-f])
 flyio-token               fo1_,fm1_,fm2_,fm1a_,fm1r_ f(?:o1|m[12][ar]?)_[A-Za-z0-9+/_-]{43,}+={0,2}
 netlify-token             nfp_          nfp_[A-Za-z0-9]{36,}+
@@ -217,7 +220,7 @@ age-key                   AGE-SECRET-KEY-1 AGE-SECRET-KEY-1[A-Z0-9]{58}
 _MODELS = r"""
 anthropic-key             sk-ant-       sk-ant-[A-Za-z0-9_-]{24,}+
 openrouter-key            sk-or-v1-     sk-or-v1-[0-9a-f]{64}
-openai-key                sk-  sk-(?:(?:proj|svcacct|admin)-[A-Za-z0-9_-]{20,}+|[A-Za-z0-9_-]{32,}+)
+openai-key sk- sk-(?:(?:proj|svcacct|admin)-[A-Za-z0-9_-]{20,}+|[A-Za-z0-9_-]{32,}+)
 huggingface-token         hf_           hf_[A-Za-z0-9]{30,}+
 replicate-token           r8_           r8_[A-Za-z0-9]{37,}+
 groq-key                  gsk_          gsk_[A-Za-z0-9]{48,}+
@@ -232,7 +235,7 @@ _SERVICES = r"""
 slack-token               xox           xox(?:[abposr]-|e\.xox[bp]-|e-)[A-Za-z0-9-]{20,}+
 slack-app-token           xapp-         xapp-\d-[A-Z0-9]{6,20}-\d{6,20}-[0-9a-f]{32,}+
 slack-webhook             hooks.slack.com/ hooks\.slack\.com/[a-z]{5,12}/([A-Za-z0-9/]{40,}+)
-discord-webhook           /webhooks/    /webhooks/(\d{17,20}/[A-Za-z0-9_-]{60,}+)
+discord-webhook           webhooks/     webhooks/(\d{17,20}/[A-Za-z0-9_-]{60,}+)
 stripe-key                sk_live_,sk_test_,rk_live_,rk_test_ [sr]k_(?:live|test)_[A-Za-z0-9]{16,}+
 stripe-webhook-secret     whsec_        whsec_[A-Za-z0-9+/]{32,}+={0,2}
 square-token              sq0atp-,sq0csp- sq0(?:atp|csp)-[A-Za-z0-9_-]{22,}+

@@ -1,7 +1,8 @@
 """Secrets in text: where they are, and the text without them.
 
-An append-only history under git keeps a leaked token for ever, so every way in asks here first. What
-counts as a secret is in ``secret_kinds``. The gate is made for accidents: whoever wants to hide a token from it can.
+An append-only history under git keeps a leaked token for ever, so every way in asks here first. What counts
+as a secret is in ``secret_kinds``. The gate is made for accidents: whoever wants to hide a token from it
+can.
 """
 
 from __future__ import annotations

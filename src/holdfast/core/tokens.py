@@ -43,8 +43,19 @@ _WORDS: dict[tuple[str, str], tuple[tuple[int, ...], int]] = {
     ("accented", ""): ((173, 197, 200, 215, 225, 277, 292, 330, 340, 362, 391, 420, 480), 45),
 }
 # Languages whose plain words also cost more than English ones are known by their letters, which pay for them.
-_FOREIGN = {**dict.fromkeys("ąćęłńśźż", 130), **dict.fromkeys("äö", 140), **dict.fromkeys("ğışİ", 40)}
-_FOREIGN |= dict.fromkeys("čďěňřšťůžāēģīķļņūėįųđ", 105) | dict.fromkeys("șțţ", 230) | dict.fromkeys("őű", 330)
+_FOREIGN = {
+    **dict.fromkeys("ąćęłńśźż", 130),
+    **dict.fromkeys("äö", 140),
+    **dict.fromkeys("ğışİ", 40),
+    **dict.fromkeys("čšž", 190),
+    **dict.fromkeys("ďěňřťůľĺŕāēģīķļņūėįųđðþ", 110),
+    **dict.fromkeys("șțţõ", 230),
+    **dict.fromkeys("őű", 330),
+    **dict.fromkeys("æø", 180),
+    **dict.fromkeys("іїєґ", 30),
+    **dict.fromkeys("јљњћђџъ", 90),
+    "ў": 230,
+}
 _RUN = 42  # hundredths for a run of letters of another script, and for each letter of a block that starts at
 _BLOCKS = (
     *(
@@ -52,13 +63,33 @@ _BLOCKS = (
         (0x250, 200),
         (0x370, 36),
         (0x400, 26),
-        (0x530, 80),
+        (0x530, 40),
         (0x590, 40),
         (0x600, 33),
         (0x700, 200),
     ),
-    *((0x900, 35), (0xA00, 36), (0xE00, 41), (0xE80, 160), (0x2000, 62), (0x3000, 92), (0x3040, 64)),
-    *((0x3100, 79), (0xAC00, 60), (0xD7B0, 200), (0xFB00, 90), (0xFF00, 50), (0x10000, 180)),
+    *(
+        (0x900, 37),
+        (0xA00, 53),
+        (0xA80, 39),
+        (0xB00, 105),
+        (0xB80, 36),
+        (0xC00, 45),
+        (0xC80, 39),
+        (0xD00, 36),
+    ),
+    *(
+        (0xD80, 55),
+        (0xE00, 41),
+        (0xE80, 160),
+        (0x1000, 55),
+        (0x10A0, 37),
+        (0x1100, 160),
+        (0x1780, 62),
+        (0x1800, 160),
+    ),
+    *((0x2000, 62), (0x3000, 92), (0x3040, 64), (0x3100, 79), (0xAC00, 60), (0xD7B0, 200), (0xFB00, 90)),
+    *((0xFF00, 50), (0x10000, 180)),
 )
 
 
@@ -155,16 +186,17 @@ def _word() -> re.Pattern[str]:
 class _Costs(dict[str, int]):
     """What pieces cost, in hundredths: worked out once for each piece, as most text repeats its words."""
 
+    def __init__(self, cost: Callable[[str], int]) -> None:
+        super().__init__()
+        self._cost = cost
+
     def __missing__(self, piece: str) -> int:
-        cost = _cost(piece)
+        cost = self._cost(piece)
         if len(piece) < 24:
             if len(self) >= _MEMORY:
                 self.clear()
             self[piece] = cost
         return cost
-
-
-_costs = _Costs()
 
 
 def _cost(piece: str) -> int:
@@ -200,10 +232,11 @@ def _word_cost(word: str, lead: str) -> int:
 
 
 def _script_cost(run: str) -> int:
-    cost = _RUN
-    for letter in run.strip():
-        cost += _BLOCKS[bisect_left(_BLOCKS, (ord(letter), 1 << 30)) - 1][1]
-    return max(100, cost)
+    return max(100, _RUN + sum(map(_letters.__getitem__, run.strip())))
+
+
+def _letter_cost(letter: str) -> int:
+    return _BLOCKS[bisect_left(_BLOCKS, (ord(letter), 1 << 30)) - 1][1] + _FOREIGN.get(letter, 0)
 
 
 def _mark_cost(run: str) -> int:
@@ -212,3 +245,7 @@ def _mark_cost(run: str) -> int:
     if len(set(run)) <= 2:
         return 120 + 6 * len(run)
     return 50 + 35 * len(run)
+
+
+_costs = _Costs(_cost)
+_letters = _Costs(_letter_cost)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from holdfast.core.stream import PROJECT, last_part
 from holdfast.errors import Unavailable
 from holdfast.store.project_folder import CONTINUE, HANDOFF, ProjectFolder, beside
 from holdfast.views import parts, seal
 
 if TYPE_CHECKING:
     from holdfast.views.brief import Brief
-    from holdfast.workspace.handle import Receipt
+    from holdfast.workspace.handle import Handle, Receipt
     from holdfast.workspace.session import Session
     from holdfast.workspace.workspace import Workspace
 
@@ -44,7 +45,6 @@ def make_brief(session: Session, budget: int | None = None) -> Brief:
 
 def project_state(workspace: Workspace) -> dict[str, Any]:
     """The state of the project's stream."""
-    from holdfast.core.stream import PROJECT
     from holdfast.workspace.handle import Handle
 
     return Handle(workspace, PROJECT).peek().state
@@ -83,7 +83,7 @@ def refresh_block(
     return f"{folder.root}/{file}", wanted != found
 
 
-def mark_pause(session: Session) -> None:
+def mark_pause(session: Handle) -> None:
     """Keep ``.continue-here.md`` beside a paused session of this place, and take it away when the session goes on."""
     folder = beside(session.workspace.where)
     if folder is None:
@@ -101,8 +101,8 @@ def mark_pause(session: Session) -> None:
         folder.remove(CONTINUE)
 
 
-def _tells_of(page: bytes, session: Session) -> bool:
-    return f"\nsession: {session.id}\n".encode() in page
+def _tells_of(page: bytes, session: Handle) -> bool:
+    return f"\nsession: {last_part(session.stream)}\n".encode() in page
 
 
 def _folder(workspace: Workspace) -> ProjectFolder:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from holdfast.core.stream import last_part, owner
 from holdfast.workspace.handle import Handle
+from holdfast.workspace.verbs.actions import Actions
 from holdfast.workspace.verbs.breaks import Breaks
 from holdfast.workspace.verbs.checkpoints import Checkpoints
 from holdfast.workspace.verbs.concerns import Concerns
@@ -18,6 +19,7 @@ from holdfast.workspace.verbs.tasks import Tasks
 
 
 class Session(
+    Actions,
     Breaks,
     Checkpoints,
     Concerns,

@@ -21,15 +21,19 @@ GROUPS = {
         "start": "sessions",
         "status": "sessions",
         "resume": "sessions",
+        "do": "acts",
         "decide": "decisions",
         "settle": "decisions",
         "phase": "phases",
         "note": "notes",
         "recover": "decisions",
+        "handoff": "handoffs",
     },
     "Sessions and history": {
         "sessions": "sessions",
         "switch": "sessions",
+        "brief": "sessions",
+        "view": "handoffs",
         "log": "history",
         "show": "history",
         "diff": "history",
@@ -37,6 +41,7 @@ GROUPS = {
     "Programs and upkeep": {
         "record": "notes",
         "doctor": "setup",
+        "agents-md": "handoffs",
     },
 }
 COMMANDS = {name: module for group in GROUPS.values() for name, module in group.items()}

@@ -65,7 +65,7 @@ def _core(state: State) -> list[Action]:
     discussion = state.get("discussion")
     task = contested.value(state["registers"], "task")
     actions = []
-    if discussion:
+    if discussion and status != "paused":
         actions.append(Action("return", "[SUMMARY]", "go back to where the discussion began", core=True))
         actions.append(Action("continue", "", "the same", core=True))
     elif status in ("paused", "complete"):

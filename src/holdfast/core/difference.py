@@ -13,15 +13,28 @@ Change = dict[str, Any]
 _BOOKKEEPING = frozenset(
     ["kind", "starter", "commits", "created", "updated", "by", "head", "numbers", "recent", "registers"]
 )
-_NOISE = frozenset(["commit", "rivals", "at", "by", "origin", "closed_at", "closed_by", "settled_at", "settled_by"])
+_NOISE = frozenset(
+    ["commit", "rivals", "at", "by", "origin", "closed_at", "closed_by", "settled_at", "settled_by"]
+)
 _TEXTS = ("text", "title", "path", "what", "control", "message", "summary")
 _NOUNS = {
-    **{"decisions": "decision", "tasks": "task", "plans": "plan", "loops": "loop", "risks": "risk"},
-    **{"blockers": "blocker", "next": "next action", "errors": "error", "orders": "standing order"},
-    **{"references": "reference", "facts": "fact", "backlog": "backlog item"},
+    "decisions": "decision",
+    "tasks": "task",
+    "plans": "plan",
+    "loops": "loop",
+    "risks": "risk",
+    "blockers": "blocker",
+    "next": "next action",
+    "errors": "error",
+    "orders": "standing order",
+    "references": "reference",
+    "facts": "fact",
+    "backlog": "backlog item",
 }
 _LISTS = {
-    **{"notes": ("last", "note"), "legal": ("last", "legal review"), "controls": ("last", "control")},
+    "notes": ("last", "note"),
+    "legal": ("last", "legal review"),
+    "controls": ("last", "control"),
     "messages": ("recent", "message"),
 }
 
@@ -87,13 +100,20 @@ def _fields(what: str, before: dict[str, Any], after: dict[str, Any]) -> list[Ch
     for key in sorted((before.keys() | after.keys()) - _NOISE):
         if before.get(key) != after.get(key):
             changes.append(
-                {"what": f"{what} {key}", "change": "changed", "before": before.get(key), "after": after.get(key)}
+                {
+                    "what": f"{what} {key}",
+                    "change": "changed",
+                    "before": before.get(key),
+                    "after": after.get(key),
+                }
             )
     return changes
 
 
 def _listed(noun: str, before: list[Any], after: list[Any]) -> list[Change]:
-    return [{"what": noun, "change": "added", "after": _said(entry)} for entry in after if entry not in before]
+    return [
+        {"what": noun, "change": "added", "after": _said(entry)} for entry in after if entry not in before
+    ]
 
 
 def _values(name: str, before: Any, after: Any) -> list[Change]:

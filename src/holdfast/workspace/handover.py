@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.core.stream import PROJECT, last_part
-from holdfast.errors import Unavailable
+from holdfast.errors import HoldfastError, Unavailable
 from holdfast.store.project_folder import CONTINUE, HANDOFF, ProjectFolder, beside
 from holdfast.views import parts, seal
 
@@ -24,7 +24,9 @@ class Handover(NamedTuple):
     receipt: Receipt
     text: str
     path: str | None
-    """Where the page was written; None in a workspace without a folder."""
+    """Where the page was written; None if it was not."""
+    warnings: list[str]
+    """Files that could not be brought up to date, and why. The handoff itself is committed."""
 
 
 def make_brief(session: Session, budget: int | None = None) -> Brief:
@@ -61,11 +63,25 @@ def hand_off(
     text = handoff_md(session.peek().state, project_state(session.workspace))
     folder = beside(session.workspace.where)
     if folder is None:
-        return Handover(receipt, text, None)
-    path = folder.write(HANDOFF, text.encode())
-    if has_block(folder.read(AGENTS)):
-        refresh_block(session.workspace, session)
-    return Handover(receipt, text, path)
+        return Handover(receipt, text, None, [])
+    path, warnings = None, []
+    try:
+        path = _write_page(folder, HANDOFF, text)
+        if path is None:
+            warnings.append(f"{HANDOFF} was not made by holdfast or was edited by hand; it is left as it is.")
+        if has_block(folder.read(AGENTS)):
+            refresh_block(session.workspace, session)
+    except (HoldfastError, OSError) as error:
+        warnings.append(str(error))
+    return Handover(receipt, text, path, warnings)
+
+
+def _write_page(folder: ProjectFolder, name: str, text: str) -> str | None:
+    """Put a page in its place, unless a person's own words are there."""
+    found = folder.read(name)
+    if found is not None and seal.condition(found) == "edited":
+        return None
+    return folder.write(name, text.encode())
 
 
 def refresh_block(
@@ -84,19 +100,27 @@ def refresh_block(
 
 
 def mark_pause(session: Handle) -> None:
-    """Keep ``.continue-here.md`` beside a paused session of this place, and take it away when the session goes on."""
+    """Keep ``.continue-here.md`` beside a paused session, and take it away when the session goes on.
+
+    The file only shows what is committed: where it cannot be written, the command has succeeded all the same.
+    """
     folder = beside(session.workspace.where)
     if folder is None:
         return
+    try:
+        _mark_pause(folder, session)
+    except (HoldfastError, OSError):
+        return
+
+
+def _mark_pause(folder: ProjectFolder, session: Handle) -> None:
     state = session.peek().state
     paused = parts.value(state, "status") == "paused"
     found = folder.read(CONTINUE)
     if paused:
         from holdfast.views.pages import continue_here
 
-        text = continue_here(state).encode()
-        if found != text and (found is None or seal.condition(found) != "edited"):
-            folder.write(CONTINUE, text)
+        _write_page(folder, CONTINUE, continue_here(state))
     elif found is not None and seal.condition(found) == "intact" and _tells_of(found, session):
         folder.remove(CONTINUE)
 

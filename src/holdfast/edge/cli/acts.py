@@ -10,7 +10,9 @@ from holdfast.workspace.session import Session
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", nargs="*", help="a slash action with what it takes; without it, show the menu")
+    parser.add_argument(
+        "action", nargs="*", help="a slash action with what it takes; without it, show the menu"
+    )
 
 
 def _do(arguments: argparse.Namespace) -> Output:
@@ -23,7 +25,11 @@ def _do(arguments: argparse.Namespace) -> Output:
 
             return show(left, session)
         about = f" ({left.id})" if left.id else ""
-        said = session.peek().state["recent"][-1]["text"] if not left.repeated else "Done before; nothing was added."
+        said = (
+            session.peek().state["recent"][-1]["text"]
+            if not left.repeated
+            else "Done before; nothing was added."
+        )
         return done(f"{clean(said, 160)}{about if left.id not in said else ''}", left)
 
     return on_session(arguments, act)

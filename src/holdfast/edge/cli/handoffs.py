@@ -21,7 +21,10 @@ def _handoff(arguments: argparse.Namespace) -> Output:
         short_id = paint(left.receipt.id, "bold")
         where = f"; {clean(left.path)} is written" if left.path else ""
         text = f"Handed off as {short_id}{where}. `holdfast resume --claim` takes it on."
-        return done(text if left.path else f"{text}\n\n{clean(left.text)}", left.receipt, path=left.path)
+        lines = [text, *(paint(clean(warning), "yellow") for warning in left.warnings)]
+        if not left.path:
+            lines += ["", clean(left.text)]
+        return done("\n".join(lines), left.receipt, path=left.path, warnings=left.warnings)
 
     return on_session(arguments, act)
 
@@ -61,8 +64,12 @@ def _view(arguments: argparse.Namespace) -> Output:
 
 
 def _agents_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--file", default=handover.AGENTS, metavar="NAME", help="another file in the project's top folder")
-    parser.add_argument("--check", action="store_true", help="change nothing; exit with 1 if the block is not current")
+    parser.add_argument(
+        "--file", default=handover.AGENTS, metavar="NAME", help="another file in the project's top folder"
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="change nothing; exit with 1 if the block is not current"
+    )
 
 
 def _agents(arguments: argparse.Namespace) -> Output:
@@ -71,7 +78,9 @@ def _agents(arguments: argparse.Namespace) -> Output:
             session = workspace.session(arguments.session)
         except NoSession:
             session = None
-        path, changed = handover.refresh_block(workspace, session, file=arguments.file, write=not arguments.check)
+        path, changed = handover.refresh_block(
+            workspace, session, file=arguments.file, write=not arguments.check
+        )
     if arguments.check:
         text = f"{clean(path)}: the block is {'not current' if changed else 'current'}."
         return Output(text, {"path": path, "current": not changed}, status=1 if changed else 0)

@@ -20,9 +20,7 @@ class Breaks(Handle):
 
         The project's folder gets a ``.continue-here.md`` that shows it, until the session goes on.
         """
-        receipt = self.commit(
-            lambda state, mint: concept.pause(state, notes, action), op=op, expect=expect
-        )
+        receipt = self.commit(lambda state, mint: concept.pause(state, notes, action), op=op, expect=expect)
         return self._show_break(receipt)
 
     def continue_(self, *, op: str | None = None, expect: int | None = None) -> Receipt:
@@ -39,9 +37,7 @@ class Breaks(Handle):
 
     def discuss(self, topic: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
         """Fork into a discussion; task, focus, status and phase are remembered. One level deep."""
-        return self.commit(
-            lambda state, mint: discussion.open_discussion(state, topic), op=op, expect=expect
-        )
+        return self.commit(lambda state, mint: discussion.open_discussion(state, topic), op=op, expect=expect)
 
     def return_(
         self, summary: str | None = None, *, op: str | None = None, expect: int | None = None

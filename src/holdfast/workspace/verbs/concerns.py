@@ -37,7 +37,9 @@ class Concerns(Handle):
         self, which: str, outcome: str | None = None, *, op: str | None = None, expect: int | None = None
     ) -> Receipt:
         """A next action has been done."""
-        return self.commit(lambda state, mint: next_action.finish(state, which, outcome), op=op, expect=expect)
+        return self.commit(
+            lambda state, mint: next_action.finish(state, which, outcome), op=op, expect=expect
+        )
 
     def add_error(
         self,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.core.concepts import discussion
-from holdfast.core.concepts import session as concept
+from holdfast.core import concepts
 from holdfast.workspace.handle import Handle, Receipt
 
 
@@ -20,31 +19,37 @@ class Breaks(Handle):
 
         The project's folder gets a ``.continue-here.md`` that shows it, until the session goes on.
         """
-        receipt = self.commit(lambda state, mint: concept.pause(state, notes, action), op=op, expect=expect)
+        receipt = self.commit(
+            lambda state, mint: concepts.session.pause(state, notes, action), op=op, expect=expect
+        )
         return self._show_break(receipt)
 
     def continue_(self, *, op: str | None = None, expect: int | None = None) -> Receipt:
         """Take the session up again after a pause, or come back from a discussion."""
-        receipt = self.commit(lambda state, mint: concept.go_on(state), op=op, expect=expect)
+        receipt = self.commit(lambda state, mint: concepts.session.go_on(state), op=op, expect=expect)
         return self._show_break(receipt)
 
     def complete(
         self, outcome: str | None = None, *, op: str | None = None, expect: int | None = None
     ) -> Receipt:
         """The work is done. What is still open stays open and visible."""
-        receipt = self.commit(lambda state, mint: concept.complete(state, outcome), op=op, expect=expect)
+        receipt = self.commit(
+            lambda state, mint: concepts.session.complete(state, outcome), op=op, expect=expect
+        )
         return self._show_break(receipt)
 
     def discuss(self, topic: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
         """Fork into a discussion; task, focus, status and phase are remembered. One level deep."""
-        return self.commit(lambda state, mint: discussion.open_discussion(state, topic), op=op, expect=expect)
+        return self.commit(
+            lambda state, mint: concepts.discussion.open_discussion(state, topic), op=op, expect=expect
+        )
 
     def return_(
         self, summary: str | None = None, *, op: str | None = None, expect: int | None = None
     ) -> Receipt:
         """End the discussion and come back to the exact place."""
         return self.commit(
-            lambda state, mint: discussion.close_discussion(state, summary), op=op, expect=expect
+            lambda state, mint: concepts.discussion.close_discussion(state, summary), op=op, expect=expect
         )
 
     def _show_break(self, receipt: Receipt) -> Receipt:

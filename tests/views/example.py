@@ -50,10 +50,16 @@ def mid_task() -> Session:
     session.add_task("Wire the budget", depends_on=["T-1"])
     session.start_task("T-1")
     session.set_focus("Say what each zone of the budget asks for")
-    for question in ("Do invoices mix types?", "How far back does the lineage go?", "Why does unique_test fail?"):
+    for question in (
+        "Do invoices mix types?",
+        "How far back does the lineage go?",
+        "Why does unique_test fail?",
+    ):
         session.add_loop(question)
     session.explore_loop("LOOP-001")
-    session.decide("Keep one ledger", because="two would drift", action="drop ledger_b", alternatives=["two ledgers"])
+    session.decide(
+        "Keep one ledger", because="two would drift", action="drop ledger_b", alternatives=["two ledgers"]
+    )
     session.settle("D-1", "dropped, 214 rows moved")
     session.decide("Freeze the schema", because="the migration runs tonight", action="merge the freeze")
     session.close_loop("LOOP-003", "a stale index")

@@ -6,14 +6,14 @@ import json
 from typing import Any
 
 import pytest
+from tests.views.example import started
+from tests.views.payloads import PAYLOADS
 
 from holdfast.core.tokens import estimate
 from holdfast.edge.render import clean
 from holdfast.views import agents_md, brief, pages, state_json, state_md
 from holdfast.views.fence import fenced
 from holdfast.views.markdown import hidden_in, inline
-from tests.views.example import started
-from tests.views.payloads import PAYLOADS
 
 
 def filled(text: str) -> dict[str, Any]:
@@ -43,9 +43,15 @@ def filled(text: str) -> dict[str, Any]:
     rival = {**state["registers"]["goal"], "value": text}
     state["registers"]["goal"]["rivals"] = [rival]
     entry = {"at": state["updated"], "by": text, "origin": "import"}
-    state["references"] = {"open": {text: {**entry, "path": text, "kind": text, "size": 1, "hash": text}}, "count": 1}
+    state["references"] = {
+        "open": {text: {**entry, "path": text, "kind": text, "size": 1, "hash": text}},
+        "count": 1,
+    }
     state["budget"] = {
-        **{"total": 100, "used": 30, "zone": "deliberate", "limits": [20, 40, 50]},
+        "total": 100,
+        "used": 30,
+        "zone": "deliberate",
+        "limits": [20, 40, 50],
         "items": {text: {"tokens": 30, "included": True}},
     }
     return state

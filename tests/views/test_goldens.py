@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.views.example import awaiting_approval, mid_task
 
 from holdfast.core.tokens import estimate
 from holdfast.views import agents_md, brief, pages, seal, state_json, state_md
 from holdfast.workspace.session import Session
-from tests.views.example import awaiting_approval, mid_task
 
 FOLDER = Path(__file__).parent / "golden"
 RENDERS: dict[str, Callable[[dict], str]] = {
@@ -52,7 +52,12 @@ def test_the_sections_of_state_md_are_those_of_the_template() -> None:
     for make in (mid_task, awaiting_approval):
         text = state_md.render(make().peek().state)
         head, body = text.removeprefix("---\n").split("\n---\n", 1)
-        assert [line.split(":")[0] for line in head.splitlines()] == ["version", "updated", "session", "sealed"]
+        assert [line.split(":")[0] for line in head.splitlines()] == [
+            "version",
+            "updated",
+            "session",
+            "sealed",
+        ]
         assert [line for line in body.splitlines() if line.startswith("## ")] == [
             "## Current Context",
             "## Active Loops",
@@ -62,4 +67,9 @@ def test_the_sections_of_state_md_are_those_of_the_template() -> None:
             "## Recent Updates",
         ]
         assert sum(line.startswith("# ") for line in body.splitlines()) == 1
-        assert body.index("**Phase:**") < body.index("**Task:**") < body.index("**Focus:**") < body.index("**Status:**")
+        assert (
+            body.index("**Phase:**")
+            < body.index("**Task:**")
+            < body.index("**Focus:**")
+            < body.index("**Status:**")
+        )

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.views.example import mid_task
 
 from holdfast.core import fold
 from holdfast.core.commit import Commit, Event
@@ -15,7 +16,6 @@ from holdfast.core.moment import iso
 from holdfast.core.tokens import estimate
 from holdfast.errors import Usage
 from holdfast.views import brief, state_json, state_md
-from tests.views.example import mid_task
 
 WORST = ["\x00", "\U000e0041", "\U0001f468\u200d", '"', "\\", "\u202e", "\x9b", "<a>", "»", "é", "a "]
 
@@ -24,7 +24,9 @@ def largest(text: str, entries: int = 1000) -> dict[str, Any]:
     """A state with as much of everything as it can hold."""
     state = fold.blank("session")
     stamp = {"at": "2026-01-21T14:00:00.000Z", "by": text[:200], "origin": "import", "commit": "c" * 25}
-    state.update(session="2026-01-21-a1b2c3d4", user="u" * 64, updated=stamp["at"], created=stamp["at"], by=text[:200])
+    state.update(
+        session="2026-01-21-a1b2c3d4", user="u" * 64, updated=stamp["at"], created=stamp["at"], by=text[:200]
+    )
     register = {"value": text, "id": "c" * 25, **stamp, "rivals": [{"value": text, "id": "d", **stamp}] * 8}
     names = ["goal", "phase", "focus", "status", *(f"{text[:180]}{n}" for n in range(200))]
     state["registers"] = {name: dict(register) for name in names}
@@ -32,20 +34,40 @@ def largest(text: str, entries: int = 1000) -> dict[str, Any]:
     for name in ("tasks", "plans", "loops", "risks", "blockers", "next", "errors"):
         entry = {"title": text, "text": text, "status": "open", "context": text, "tried": text, **stamp}
         state[name]["open"] = {f"T-{n}": {"id": f"T-{n}", **entry} for n in range(1, entries)}
-    decision = {"text": text, "because": text, "action": text, "alternatives": [text] * 5, "revisit_when": text, **stamp}
+    decision = {
+        "text": text,
+        "because": text,
+        "action": text,
+        "alternatives": [text] * 5,
+        "revisit_when": text,
+        **stamp,
+    }
     state["decisions"]["open"] = {f"D-{n}": {"id": f"D-{n}", **decision} for n in range(entries)}
     closed = {**decision, "id": "D-0", "outcome": text, "ok": False, "rivals": [{"outcome": text}] * 10}
     state["decisions"]["closed"] = [closed] * 10
     state["phases"].update(declared=[f"{n}{text[:190]}" for n in range(50)])
     state["phases"]["history"] = [{"phase": text[:200], "entered": stamp["at"], "exited": stamp["at"]}] * 20
     state["notes"] = {"count": entries, "last": [{"text": text, **stamp}] * 5}
-    steps = {"message": text, "last_completed": text, "instruction": text, "pending": [text] * 20, "can_resume": True}
+    steps = {
+        "message": text,
+        "last_completed": text,
+        "instruction": text,
+        "pending": [text] * 20,
+        "can_resume": True,
+    }
     state["checkpoint"] = {**steps, **stamp}
-    state["discussion"] = {"topic": text, "return_to": dict.fromkeys(("task", "focus", "status", "phase"), text), **stamp}
+    state["discussion"] = {
+        "topic": text,
+        "return_to": dict.fromkeys(("task", "focus", "status", "phase"), text),
+        **stamp,
+    }
     state["recovery"] = dict.fromkeys(("last_agent", "last_action", "interrupted_at", "notes"), text)
     claim = {"claimed_by": text[:200], "claimed_at": stamp["at"], "consumed_at": None}
     state["handoff"] = {"id": "H-1", "message": text, **claim, **stamp}
-    files = {f"{n}{text}": {"path": text, "kind": "context", "size": 1, "hash": "h" * 64, **stamp} for n in range(500)}
+    files = {
+        f"{n}{text}": {"path": text, "kind": "context", "size": 1, "hash": "h" * 64, **stamp}
+        for n in range(500)
+    }
     state["references"] = {"open": files, "count": 500}
     state["recent"] = [{"text": text, **stamp}] * 10
     return state
@@ -58,7 +80,7 @@ def test_the_largest_state_fits_into_ten_kilobytes(letter: str) -> None:
     text = state_json.render(state)
     assert len(text.encode()) < 10_000
     assert '"unsettled_count": 1000' in text
-    assert '"contested_count": 203' in text
+    assert '"contested_count": 204' in text
 
 
 @settings(max_examples=60, deadline=None)
@@ -99,9 +121,13 @@ def test_a_hundred_thousand_commits_of_everything() -> None:
 def _history(dice: random.Random, commits: int) -> Any:
     def commit(n: int, *events: Event) -> Commit:
         at = iso(1_769_000_000_000 + n)
-        return Commit(f"{1_769_000_000_000 + n:012x}0000-aaaaaaaa", at, f"agent-{n % 7}", "agent", None, events, "")
+        return Commit(
+            f"{1_769_000_000_000 + n:012x}0000-aaaaaaaa", at, f"agent-{n % 7}", "agent", None, events, ""
+        )
 
-    yield commit(0, Event("session.started", {"session": "2026-01-21-a1b2c3d4", "user": "alice", "goal": "g" * 9_000}))
+    yield commit(
+        0, Event("session.started", {"session": "2026-01-21-a1b2c3d4", "user": "alice", "goal": "g" * 9_000})
+    )
     for n in range(1, commits + 1):
         text = dice.choice(WORST) * dice.choice([3, 200, 5_000])
         kind = n % 10
@@ -111,7 +137,9 @@ def _history(dice: random.Random, commits: int) -> Any:
         elif kind == 1:
             yield commit(n, Event("decision.made", {"id": f"D-{number}", "text": text, "because": text}))
         elif kind == 2 and number > 900:
-            yield commit(n, Event("decision.settled", {"id": f"D-{number - 900}", "outcome": text, "ok": True}))
+            yield commit(
+                n, Event("decision.settled", {"id": f"D-{number - 900}", "outcome": text, "ok": True})
+            )
         elif kind == 3:
             yield commit(n, Event("loop.added", {"id": f"LOOP-{number}", "title": text}))
         elif kind == 4 and number > 900:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 _SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_[]<>|~&"})
 
+_STARTS = tuple("#+-=:")
+"""What makes something of a line that begins with it."""
+_DIGITS = "0123456789"
+
 _SMALL = frozenset(
     code
     for first, last in (
@@ -49,7 +53,14 @@ def inline(text: str, length: int = 300) -> str:
     line = " ".join(visible(text).split())
     if len(line) > length:
         line = line[: length - 1] + "…"
-    return line.translate(_SPECIAL)
+    line = line.translate(_SPECIAL)
+    if line[:1] in _STARTS:
+        return f"\\{line}"
+    if line[:1] and line[0] in _DIGITS:
+        number = len(line) - len(line.lstrip(_DIGITS))
+        if line[number : number + 1] in (".", ")"):  # it would be an item of a numbered list
+            return f"{line[:number]}\\{line[number:]}"
+    return line
 
 
 def cell(text: str, length: int = 200) -> str:

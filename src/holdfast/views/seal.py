@@ -9,7 +9,7 @@ from __future__ import annotations
 from holdfast.core.hashing import blake2b
 
 MARK = "sealed: "
-_LENGTH = 16
+LENGTH = 16
 
 
 def sealed(text: str) -> str:
@@ -34,9 +34,9 @@ def condition(found: bytes) -> str:
     if at < 0:
         return "edited"
     start = at + len(MARK)
-    found_hash = text[start : start + _LENGTH]
-    return "intact" if _hash(text[:start] + text[start + _LENGTH :]) == found_hash else "edited"
+    found_hash = text[start : start + LENGTH]
+    return "intact" if _hash(text[:start] + text[start + LENGTH :]) == found_hash else "edited"
 
 
 def _hash(text: str) -> str:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_LENGTH // 2).hexdigest()
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=LENGTH // 2).hexdigest()

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from holdfast.core import contested
 from holdfast.views import parts
 from holdfast.views.markdown import hidden_in
+from holdfast.views.seal import LENGTH as SEAL
 from holdfast.views.seal import MARK, sealed
 
 CAP = 10_000
@@ -247,6 +248,6 @@ def render(state: dict[str, Any]) -> str:
     for measure in MEASURES:
         text = json.dumps({"seal": MARK, **contract(state, measure)}, ensure_ascii=False, indent=2) + "\n"
         text = _inert(text)
-        if len(text.encode()) < CAP:
+        if len(text.encode()) + SEAL < CAP:
             break
     return sealed(text)

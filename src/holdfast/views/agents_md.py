@@ -54,10 +54,12 @@ def merged(found: bytes | None, text: str) -> bytes:
         raise Refused(
             "The file is UTF-16, which agents do not read; nothing was written.", hint="Save it as UTF-8."
         )
-    fresh = text.replace("\n", "\r\n").encode() if b"\r\n" in found else text.encode()
     place = _place(found)
+    # A block keeps the line ends that it has; a new one takes those of the file.
+    example = found if place is None else found[place[0] : place[1]]
+    line_end = b"\r\n" if b"\r\n" in example else b"\n"
+    fresh = text.encode().replace(b"\n", line_end)
     if place is None:
-        line_end = b"\r\n" if b"\r\n" in found else b"\n"
         gap = line_end if found.endswith((b"\n", b"\r")) else line_end * 2
         return found + gap + fresh
     start, end = place

@@ -18,7 +18,7 @@ def names(session: Session) -> list[str]:
 
 
 def test_the_core_is_always_there_and_the_rest_follows_the_state() -> None:
-    """A fresh session has the core; plans, loops, tasks, phases and decisions bring their actions, and take them away."""
+    """A fresh session has the core; plans, loops and discussions bring their actions and take them away."""
     session = started()
     assert names(session) == ["continue", "pause", "status", "add-loop", "discuss"]
     session.add_loop("why?")

@@ -182,8 +182,9 @@ def test_a_read_only_folder_is_a_clear_error(project: Path, session: holdfast.Se
             folder.chmod(0o755)
     code = f"""
 import os, sys, holdfast
-os.setuid(65534)
 os.chdir({str(project)!r})
+holdfast.open(user="alice").session("{session.id}").state  # loads all modules, while they can be read
+os.setuid(65534)
 workspace = holdfast.open(user="alice")
 session = workspace.session("{session.id}")
 assert session.state["notes"]["count"] == 4

@@ -22,7 +22,8 @@ def text() -> str:
         "",
         'Every command takes `--json` and then prints exactly one JSON object: `{"ok": true, …}`, or',
         '`{"ok": false, "error": {"code", "message", "hint"}}`. Exit status: 0 fine · 1 a check found',
-        "something or a rule refused · 2 usage · 3 version conflict · 4 not found · 5 damaged store · 6 engine unavailable · 7 forbidden.",
+        "something or a rule refused · 2 usage · 3 version conflict · 4 not found · 5 damaged store ·",
+        "6 engine unavailable · 7 forbidden.",
         "",
     ]
     for group, names in GROUPS.items():

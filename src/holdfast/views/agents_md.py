@@ -43,7 +43,8 @@ def block(state: dict[str, Any] | None, project: dict[str, Any] | None = None) -
         if unsettled:
             lines.append(f"- {parts.noun(unsettled, 'decision')} never confirmed: `holdfast recover`")
         lines += [f"- next: {fenced(entry['text'], 200)}" for entry in parts.opened(state, "next")[:3]]
-    return sealed("\n".join([*lines, END.decode()]) + "\n")
+    # Without the id of a commit: the file is tracked by git, and must change only when its words do.
+    return sealed("\n".join([*lines, END.decode()]) + "\n", None)
 
 
 def merged(found: bytes | None, text: str) -> bytes:

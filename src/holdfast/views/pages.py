@@ -45,7 +45,7 @@ def loops_md(state: dict[str, Any]) -> str:
                 f"| {cell(str(loop.get('decision') or ''))} | {_minute(loop['closed_at'])} |"
             )
         lines.append("")
-    return _page(lines)
+    return _page(lines, state)
 
 
 def context_md(state: dict[str, Any]) -> str:
@@ -75,7 +75,7 @@ def context_md(state: dict[str, Any]) -> str:
         lines += ["", *_cut(len(references) - _ALL, "files", "holdfast ref list")]
     else:
         lines += ["None.", ""]
-    return _page(lines)
+    return _page(lines, state)
 
 
 def handoff_md(state: dict[str, Any], project: dict[str, Any] | None = None) -> str:
@@ -115,7 +115,7 @@ def handoff_md(state: dict[str, Any], project: dict[str, Any] | None = None) -> 
     lines += _listed(state, "Open Loops", "loops", "title")
     if project:
         lines += _listed(project, "Standing Orders", "orders", "text")
-    return _page(lines)
+    return _page(lines, state)
 
 
 def continue_here(state: dict[str, Any]) -> str:
@@ -138,7 +138,7 @@ def continue_here(state: dict[str, Any]) -> str:
     lines += ["", *_checkpoint(state), *_listed(state, "Next Actions", "next", "text")]
     session = inline(str(state["session"]))
     lines += [f"To go on: `holdfast continue --session {session}`, then `holdfast resume`.", ""]
-    return _page(lines)
+    return _page(lines, state)
 
 
 PAGES: dict[str, Callable[[dict[str, Any]], str]] = {"LOOPS.md": loops_md, "CONTEXT.md": context_md}
@@ -162,8 +162,8 @@ def _head(state: dict[str, Any], title: str) -> list[str]:
     ]
 
 
-def _page(lines: list[str]) -> str:
-    return sealed("\n".join(lines).rstrip("\n") + "\n")
+def _page(lines: list[str], state: dict[str, Any]) -> str:
+    return sealed("\n".join(lines).rstrip("\n") + "\n", state["head"])
 
 
 def _minute(at: str) -> str:

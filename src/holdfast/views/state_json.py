@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 from holdfast.core import contested
 from holdfast.views import parts
 from holdfast.views.markdown import hidden_in
-from holdfast.views.seal import LENGTH as SEAL
-from holdfast.views.seal import MARK, sealed
+from holdfast.views.seal import ADDED, MARK, sealed
 
 CAP = 10_000
 """Bytes of ``state.json``; a round number below 10 KB."""
@@ -248,6 +247,6 @@ def render(state: dict[str, Any]) -> str:
     for measure in MEASURES:
         text = json.dumps({"seal": MARK, **contract(state, measure)}, ensure_ascii=False, indent=2) + "\n"
         text = _inert(text)
-        if len(text.encode()) + SEAL < CAP:
+        if len(text.encode()) + ADDED < CAP:
             break
-    return sealed(text)
+    return sealed(text, state["head"])

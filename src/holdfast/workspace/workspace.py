@@ -173,6 +173,7 @@ class Workspace:
             _, handle = self._stale.popitem()
             if isinstance(handle, Session):
                 faults += publish.publish(handle)
+            handle.settle_down()
         return faults
 
     def close(self) -> None:

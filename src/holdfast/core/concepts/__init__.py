@@ -18,7 +18,21 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from holdfast.core.commit import Commit
-from holdfast.core.concepts import decision, note, own, phase, session
+from holdfast.core.concepts import (
+    backlog,
+    budget,
+    control,
+    decision,
+    fact,
+    message,
+    note,
+    order,
+    own,
+    phase,
+    preference,
+    reference,
+    session,
+)
 
 Fold = Callable[[dict[str, Any], dict[str, Any], Commit], None]
 Headline = Callable[[dict[str, Any]], str]
@@ -38,9 +52,30 @@ class Concept(Protocol):
 
 
 KINDS: dict[str, tuple[Concept, ...]] = {
-    "session": (session, phase, decision, note, own),
-    "project": (decision, note, own),
-    "user": (note, own),
+    "session": (
+        session,
+        phase,
+        decision,
+        note,
+        own,
+        budget,
+        message,
+        reference,
+    ),
+    "project": (
+        decision,
+        note,
+        own,
+        backlog,
+        control,
+        fact,
+        order,
+    ),
+    "user": (
+        note,
+        own,
+        preference,
+    ),
 }
 
 VERSIONS: dict[str, int] = {}

@@ -44,7 +44,9 @@ def change(state: dict[str, Any], name: str, short_id: str, **fields: Any) -> di
     return entry
 
 
-def close(state: dict[str, Any], name: str, short_id: str, commit: Commit, **fields: Any) -> dict[str, Any] | None:
+def close(
+    state: dict[str, Any], name: str, short_id: str, commit: Commit, **fields: Any
+) -> dict[str, Any] | None:
     """Fold: close an entry. If two clones closed it, the second closing is kept beside the first as a rival."""
     collection = state[name]
     entry: dict[str, Any] | None = collection["open"].pop(short_id, None)
@@ -64,7 +66,9 @@ def close(state: dict[str, Any], name: str, short_id: str, commit: Commit, **fie
 def check_room(state: dict[str, Any], name: str, what: str) -> None:
     """Rule: refuse to open more than the state may hold."""
     if len(state[name]["open"]) >= MAX_OPEN:
-        raise Refused(f"{MAX_OPEN:,} {what} are open; nothing was written.", hint=f"Close some of the {what} first.")
+        raise Refused(
+            f"{MAX_OPEN:,} {what} are open; nothing was written.", hint=f"Close some of the {what} first."
+        )
 
 
 def find(state: dict[str, Any], name: str, text: str, what: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 
 from holdfast.views.markdown import visible
 
@@ -32,10 +33,12 @@ def clean(text: object, length: int = 0) -> str:
     return shown
 
 
-def table(rows: list[tuple[str, ...]], head: tuple[str, ...]) -> str:
+def table(rows: Sequence[tuple[str, ...]], head: tuple[str, ...]) -> str:
     """Columns as wide as their widest cell; the last one ends where it ends."""
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-    lines = [paint("  ".join(cell.ljust(width) for cell, width in zip(head, widths, strict=True)).rstrip(), "dim")]
+    lines = [
+        paint("  ".join(cell.ljust(width) for cell, width in zip(head, widths, strict=True)).rstrip(), "dim")
+    ]
     for row in rows:
         lines.append("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
     return "\n".join(lines)

@@ -6,7 +6,7 @@ one whose seal does not fit was edited by a person, cut by a crash, or merged by
 
 from __future__ import annotations
 
-from hashlib import blake2b
+from holdfast.core.hashing import blake2b
 
 MARK = "sealed: "
 _LENGTH = 16
@@ -26,7 +26,9 @@ def condition(found: bytes) -> str:
     if not text.strip() or "\0" in text:
         return "broken"
     lines = text.splitlines()
-    if any(line.startswith("<<<<<<< ") for line in lines) and any(line.startswith(">>>>>>> ") for line in lines):
+    if any(line.startswith("<<<<<<< ") for line in lines) and any(
+        line.startswith(">>>>>>> ") for line in lines
+    ):
         return "broken"
     at = text.find(MARK)
     if at < 0:

@@ -88,9 +88,7 @@ class Handle:
             events = tuple(rule(self._set.state, mint))
             return Planned(Draft(events, workspace.by, workspace.origin, op), mint.given)
 
-        appended = workspace.store.append(
-            self.stream, plan, cursor=self._set.cursor, expect=expect, op=op
-        )
+        appended = workspace.store.append(self.stream, plan, cursor=self._set.cursor, expect=expect, op=op)
         if not appended.repeated:
             self._set.took(appended)
             workspace.changed(self)

@@ -28,7 +28,10 @@ class Filter(NamedTuple):
             return False
         if self.type is not None and not any(_is_of(event.type, self.type) for event in commit.events):
             return False
-        return self.text is None or self.text in json.dumps([e.data for e in commit.events], ensure_ascii=False).lower()
+        return (
+            self.text is None
+            or self.text in json.dumps([e.data for e in commit.events], ensure_ascii=False).lower()
+        )
 
 
 def _is_of(event_type: str, wanted: str) -> bool:

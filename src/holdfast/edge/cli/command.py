@@ -41,7 +41,18 @@ class Command(NamedTuple):
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise Usage(f"{self.prog}: {message}.", hint=f"{self.format_usage().strip()}\n  Add --help for examples.")
+        raise Usage(
+            f"{self.prog}: {message}.", hint=f"{self.format_usage().strip()}\n  Add --help for examples."
+        )
+
+
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    """Told the width: left alone, argparse imports shutil for it, also when no help is printed."""
+    try:
+        width = os.get_terminal_size().columns
+    except OSError:
+        width = int(os.environ.get("COLUMNS") or 100)
+    return argparse.RawDescriptionHelpFormatter(prog, width=min(width, 120) - 2)
 
 
 def parser(name: str, command: Command) -> argparse.ArgumentParser:
@@ -53,17 +64,23 @@ def parser(name: str, command: Command) -> argparse.ArgumentParser:
         usage=f"holdfast {name} {'|'.join(command.verbs)} [--help] …" if command.verbs else None,
         description=command.summary + (f"\n{about}" if about else ""),
         epilog=f"examples:\n{examples}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_formatter,
         allow_abbrev=False,
     )
     command.arguments(built)
     common = built.add_argument_group("common options")
     common.add_argument("--json", action="store_true", help="print exactly one JSON object")
-    common.add_argument("--workspace", metavar="WHERE", help="folder or URL (default: HOLDFAST_URL, or found from here)")
-    common.add_argument("--session", metavar="ID", help="session (default: HOLDFAST_SESSION, or the current one)")
+    common.add_argument(
+        "--workspace", metavar="WHERE", help="folder or URL (default: HOLDFAST_URL, or found from here)"
+    )
+    common.add_argument(
+        "--session", metavar="ID", help="session (default: HOLDFAST_SESSION, or the current one)"
+    )
     if command.writes:
         common.add_argument("--op", metavar="TEXT", help="operation id: the same one twice is one commit")
-        common.add_argument("--expect", metavar="VERSION", type=int, help="write only if the stream has this version")
+        common.add_argument(
+            "--expect", metavar="VERSION", type=int, help="write only if the stream has this version"
+        )
     return built
 
 

@@ -13,7 +13,9 @@ def _decide_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", help="what was decided")
     parser.add_argument("--because", required=True, metavar="WHY", help="the reason")
     parser.add_argument("--action", help="what will be done now; `settle` confirms it afterwards")
-    parser.add_argument("--alternative", action="append", default=[], metavar="TEXT", help="what was not chosen; repeatable")
+    parser.add_argument(
+        "--alternative", action="append", default=[], metavar="TEXT", help="what was not chosen; repeatable"
+    )
     parser.add_argument("--revisit-when", metavar="TEXT", help="when to think again")
 
 
@@ -91,7 +93,10 @@ COMMANDS = {
         "Write down how a decision turned out.",
         _settle_arguments,
         _settle,
-        ('holdfast settle D-12 "migrated, 214 rows"', 'holdfast settle D-12 "disk full, rolled back" --failed'),
+        (
+            'holdfast settle D-12 "migrated, 214 rows"',
+            'holdfast settle D-12 "disk full, rolled back" --failed',
+        ),
         writes=True,
     ),
     "recover": Command(

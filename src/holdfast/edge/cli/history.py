@@ -17,12 +17,16 @@ from holdfast.workspace.workspace import wall_clock
 
 
 def _log_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--type", metavar="TYPE", help="events of this type, or beginning with it: decision, x.build")
+    parser.add_argument(
+        "--type", metavar="TYPE", help="events of this type, or beginning with it: decision, x.build"
+    )
     parser.add_argument("--by", metavar="ACTOR", help="commits by this actor")
     parser.add_argument("--since", metavar="WHEN", help="not before: 7d, 12h, 2026-01-21, 2026-01-21T14:30")
     parser.add_argument("--until", metavar="WHEN", help="not after")
     parser.add_argument("--grep", metavar="TEXT", help="commits that contain this text, in any case")
-    parser.add_argument("--limit", type=int, default=50, metavar="N", help="how many, newest first (default: 50; 0: all)")
+    parser.add_argument(
+        "--limit", type=int, default=50, metavar="N", help="how many, newest first (default: 50; 0: all)"
+    )
 
 
 def _log(arguments: argparse.Namespace) -> Output:
@@ -41,7 +45,9 @@ def _log(arguments: argparse.Namespace) -> Output:
         for commit in commits:
             for event in commit.events:
                 detail = clean(json.dumps(event.data, ensure_ascii=False), 140)
-                lines.append(f"{when(commit.at)}  {paint(event.type.ljust(18), 'cyan')} {clean(commit.by, 24)}  {detail}")
+                lines.append(
+                    f"{when(commit.at)}  {paint(event.type.ljust(18), 'cyan')} {clean(commit.by, 24)}  {detail}"
+                )
         data = [
             {
                 "id": c.id,
@@ -63,8 +69,12 @@ def _point(text: str) -> int | str:
 
 
 def _show_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", nargs="?", help="a decision such as D-12: everything the log has of it, in full")
-    parser.add_argument("--at", metavar="WHEN", help="the whole state then: a version, 7d, 2026-01-21, 2026-01-21T14:30")
+    parser.add_argument(
+        "id", nargs="?", help="a decision such as D-12: everything the log has of it, in full"
+    )
+    parser.add_argument(
+        "--at", metavar="WHEN", help="the whole state then: a version, 7d, 2026-01-21, 2026-01-21T14:30"
+    )
 
 
 def _show(arguments: argparse.Namespace) -> Output:
@@ -114,7 +124,11 @@ COMMANDS = {
         "Show what was committed, newest first.",
         _log_arguments,
         _log,
-        ("holdfast log", "holdfast log --type decision --since 7d", "holdfast log --grep migration --limit 5 --json"),
+        (
+            "holdfast log",
+            "holdfast log --type decision --since 7d",
+            "holdfast log --grep migration --limit 5 --json",
+        ),
     ),
     "show": Command(
         "Show one thing in full, or the state as it was.",

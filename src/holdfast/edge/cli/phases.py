@@ -12,11 +12,15 @@ from holdfast.workspace.session import Session
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", help="the phase to enter; without it, show where the session stands")
+    parser.add_argument(
+        "name", nargs="?", help="the phase to enter; without it, show where the session stands"
+    )
 
 
 def _phase(arguments: argparse.Namespace) -> Output:
-    return on_session(arguments, lambda session: _enter(session, arguments) if arguments.name else _show(session))
+    return on_session(
+        arguments, lambda session: _enter(session, arguments) if arguments.name else _show(session)
+    )
 
 
 def _enter(session: Session, arguments: argparse.Namespace) -> Output:
@@ -32,14 +36,19 @@ def _show(session: Session) -> Output:
     for name in state["phases"]["declared"] or ([current] if current else []):
         lines.append(f"{'→' if name == current else ' '} {clean(name)}")
     if not lines:
-        lines.append('No phase yet: holdfast phase NAME enters one.')
+        lines.append("No phase yet: holdfast phase NAME enters one.")
     history = state["phases"]["history"]
     if history:
         lines.append("")
         for entry in history:
             until = when(entry["exited"]) or "now"
             lines.append(f"  {when(entry['entered'])} to {until}  {clean(entry['phase'])}")
-    data = {"phase": current, "declared": state["phases"]["declared"], "allowed": allowed(state), "history": history}
+    data = {
+        "phase": current,
+        "declared": state["phases"]["declared"],
+        "allowed": allowed(state),
+        "history": history,
+    }
     return Output("\n".join(lines), data)
 
 

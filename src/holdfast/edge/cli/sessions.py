@@ -48,12 +48,19 @@ def _status(arguments: argparse.Namespace) -> Output:
 
 def _status_text(session: Session, state: dict[str, object]) -> str:
     shown = state_json.contract(state)
-    lines = [f"{paint(shown['goal'], 'bold')}", f"session  {session.user}/{session.id}, version {session.peek().version}"]
+    lines = [
+        f"{paint(shown['goal'], 'bold')}",
+        f"session  {session.user}/{session.id}, version {session.peek().version}",
+    ]
     if shown["phase"]:
         lines.append(f"phase    {clean(shown['phase'])}")
     for contest in shown["contested"]:
         rivals = ", ".join(f"{clean(r['value'], 60)} (by {clean(r['by'], 30)})" for r in contest["rivals"])
-        lines.append(paint(f"contested  {contest['name']}: {clean(contest['value'], 60)}; also set: {rivals}", "yellow"))
+        lines.append(
+            paint(
+                f"contested  {contest['name']}: {clean(contest['value'], 60)}; also set: {rivals}", "yellow"
+            )
+        )
     decisions = shown["decisions"]
     lines.append(
         f"decided  {decisions['made']}, {decisions['settled']} settled, {decisions['unsettled_count']} not confirmed"
@@ -134,7 +141,10 @@ def _switch_arguments(parser: argparse.ArgumentParser) -> None:
 def _switch(arguments: argparse.Namespace) -> Output:
     with open_here(arguments) as workspace:
         session = workspace.switch(arguments.id)
-        return Output(f"{session.user}/{session.id} is now the current session here.", {"session": session.id, "user": session.user})
+        return Output(
+            f"{session.user}/{session.id} is now the current session here.",
+            {"session": session.id, "user": session.user},
+        )
 
 
 COMMANDS = {
@@ -142,11 +152,22 @@ COMMANDS = {
         "Begin a session and make it the current one.",
         _start_arguments,
         _start,
-        ('holdfast start "Ship the billing rewrite"', 'holdfast start "Fix the flaky test" --phases look,fix,prove'),
+        (
+            'holdfast start "Ship the billing rewrite"',
+            'holdfast start "Fix the flaky test" --phases look,fix,prove',
+        ),
     ),
-    "status": Command("Show where the session stands.", _no_arguments, _status, ("holdfast status", "holdfast status --json")),
+    "status": Command(
+        "Show where the session stands.",
+        _no_arguments,
+        _status,
+        ("holdfast status", "holdfast status --json"),
+    ),
     "resume": Command(
-        "Show what a successor needs to go on.", _no_arguments, _resume, ("holdfast resume", "holdfast resume --session 2026-01-21-a1b2c3d4")
+        "Show what a successor needs to go on.",
+        _no_arguments,
+        _resume,
+        ("holdfast resume", "holdfast resume --session 2026-01-21-a1b2c3d4"),
     ),
     "sessions": Command(
         "List the sessions of this workspace, newest first.",
@@ -155,6 +176,9 @@ COMMANDS = {
         ("holdfast sessions", "holdfast sessions --user alice --limit 100"),
     ),
     "switch": Command(
-        "Make another session the current one here.", _switch_arguments, _switch, ("holdfast switch 2026-01-21-a1b2c3d4", "holdfast switch a1b2")
+        "Make another session the current one here.",
+        _switch_arguments,
+        _switch,
+        ("holdfast switch 2026-01-21-a1b2c3d4", "holdfast switch a1b2"),
     ),
 }

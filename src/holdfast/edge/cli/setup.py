@@ -10,7 +10,9 @@ from holdfast.edge.render import clean, paint
 
 
 def _init_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", nargs="?", help="the project's folder (default: the git repository's root, or here)")
+    parser.add_argument(
+        "folder", nargs="?", help="the project's folder (default: the git repository's root, or here)"
+    )
 
 
 def _init(arguments: argparse.Namespace) -> Output:
@@ -20,7 +22,7 @@ def _init(arguments: argparse.Namespace) -> Output:
     if not made:
         text = f"{root} is a workspace already; nothing was changed."
     else:
-        text = f'{root} is ready. Next: {paint("holdfast start GOAL", "bold")}'
+        text = f"{root} is ready. Next: {paint('holdfast start GOAL', 'bold')}"
     return Output(text, {"workspace": root, "made": made})
 
 
@@ -35,7 +37,9 @@ def _doctor(arguments: argparse.Namespace) -> Output:
     lines = []
     for fault in faults:
         mark = paint("note", "dim") if fault.harmless else paint("damaged", "red")
-        lines.append(f"{mark}  {clean(fault.where)}: {clean(fault.what)}{f' ({fault.action})' if fault.action else ''}")
+        lines.append(
+            f"{mark}  {clean(fault.where)}: {clean(fault.what)}{f' ({fault.action})' if fault.action else ''}"
+        )
     if not serious:
         lines.append(paint("The workspace is sound.", "green"))
     data = {"faults": [fault._asdict() for fault in faults]}

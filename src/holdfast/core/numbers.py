@@ -50,8 +50,12 @@ def resolve(text: str, known: Iterable[str], what: str) -> str:
     if len(matches) == 1:
         return matches[0]
     if matches:
-        raise Refused(f"{text.rstrip('.')} can mean {', '.join(sorted(matches))}.", hint="Give the id in full.")
-    raise NotFound(f"There is no {what} {text[:80].rstrip('.')}.", hint="`holdfast status` shows what is open.")
+        raise Refused(
+            f"{text.rstrip('.')} can mean {', '.join(sorted(matches))}.", hint="Give the id in full."
+        )
+    raise NotFound(
+        f"There is no {what} {text[:80].rstrip('.')}.", hint="`holdfast status` shows what is open."
+    )
 
 
 def whole(state: dict[str, Any], text: str) -> str:

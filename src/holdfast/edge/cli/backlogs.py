@@ -47,7 +47,9 @@ def _field_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--priority", choices=PRIORITIES, help="how urgent it is")
     parser.add_argument("--epic", metavar="NAME", help="the larger piece of work it belongs to")
     parser.add_argument("--tag", action="append", metavar="TEXT", help="a label; repeatable")
-    parser.add_argument("--after", action="append", metavar="ID", help="what has to be done before; repeatable")
+    parser.add_argument(
+        "--after", action="append", metavar="ID", help="what has to be done before; repeatable"
+    )
 
 
 def _fields(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -114,9 +116,13 @@ def _edit_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _edit(arguments: argparse.Namespace) -> Output:
     changes = _fields(arguments)
-    changes |= {name: value for name in ("title", "status") if (value := getattr(arguments, name)) is not None}
+    changes |= {
+        name: value for name in ("title", "status") if (value := getattr(arguments, name)) is not None
+    }
     if not changes:
-        raise Usage("Nothing to change was given.", hint="holdfast backlog edit --help lists what can be changed.")
+        raise Usage(
+            "Nothing to change was given.", hint="holdfast backlog edit --help lists what can be changed."
+        )
 
     def act(project: Project) -> Output:
         receipt = project.edit_item(arguments.id, **changes, op=arguments.op, expect=arguments.expect)
@@ -129,18 +135,28 @@ COMMANDS = {
     "backlog": group(
         "What the project wants done.",
         {
-            "list": Command("List everything, most urgent first.", no_arguments, _list, ("holdfast backlog list",)),
+            "list": Command(
+                "List everything, most urgent first.", no_arguments, _list, ("holdfast backlog list",)
+            ),
             "ready": Command(
-                "List what can be started now, most urgent first.", no_arguments, _ready, ("holdfast backlog ready",)
+                "List what can be started now, most urgent first.",
+                no_arguments,
+                _ready,
+                ("holdfast backlog ready",),
             ),
             "add": Command(
                 "Put something on the backlog.",
                 _add_arguments,
                 _add,
-                ('holdfast backlog add "Rotate the keys" --priority high', 'holdfast backlog add "Announce" --after BL-3'),
+                (
+                    'holdfast backlog add "Rotate the keys" --priority high',
+                    'holdfast backlog add "Announce" --after BL-3',
+                ),
                 writes=True,
             ),
-            "start": Command("Begin an item.", _id_arguments, _start, ("holdfast backlog start BL-3",), writes=True),
+            "start": Command(
+                "Begin an item.", _id_arguments, _start, ("holdfast backlog start BL-3",), writes=True
+            ),
             "done": Command(
                 "Take an item off the backlog.",
                 _done_arguments,
@@ -152,7 +168,10 @@ COMMANDS = {
                 "Change an item.",
                 _edit_arguments,
                 _edit,
-                ("holdfast backlog edit BL-3 --priority critical", "holdfast backlog edit BL-3 --status blocked"),
+                (
+                    "holdfast backlog edit BL-3 --priority critical",
+                    "holdfast backlog edit BL-3 --status blocked",
+                ),
                 writes=True,
             ),
         },

@@ -21,12 +21,19 @@ def _line(budget: dict[str, Any]) -> str:
         return f"{budget['used']:,} tokens used; no total yet: holdfast budget set TOTAL"
     share = budget["used"] * 100 // budget["total"]
     zone = paint(budget["zone"], _COLOURS[budget["zone"]])
-    return f"{budget['used']:,} of {budget['total']:,} tokens ({share} %): {zone}. {STRATEGIES[budget['zone']]}"
+    return (
+        f"{budget['used']:,} of {budget['total']:,} tokens ({share} %): {zone}. {STRATEGIES[budget['zone']]}"
+    )
 
 
 def _done(session: Session, receipt: Receipt) -> Output:
     budget = session.peek().state["budget"]
-    data = {"version": receipt.version, "commit": receipt.commit, "used": budget["used"], "total": budget["total"]}
+    data = {
+        "version": receipt.version,
+        "commit": receipt.commit,
+        "used": budget["used"],
+        "total": budget["total"],
+    }
     return Output(_line(budget), {**data, "zone": budget["zone"], "strategy": STRATEGIES[budget["zone"]]})
 
 
@@ -45,7 +52,9 @@ def _show(arguments: argparse.Namespace) -> Output:
 
 def _set_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("total", type=int, help="how many tokens there are")
-    parser.add_argument("--zones", metavar="A,B,C", help="percentages where deliberate, warning and stop begin")
+    parser.add_argument(
+        "--zones", metavar="A,B,C", help="percentages where deliberate, warning and stop begin"
+    )
 
 
 def _set(arguments: argparse.Namespace) -> Output:
@@ -58,7 +67,8 @@ def _set(arguments: argparse.Namespace) -> Output:
 
     def act(session: Session) -> Output:
         return _done(
-            session, session.set_budget(arguments.total, zones=zones, op=arguments.op, expect=arguments.expect)
+            session,
+            session.set_budget(arguments.total, zones=zones, op=arguments.op, expect=arguments.expect),
         )
 
     return on_session(arguments, act)
@@ -124,7 +134,9 @@ COMMANDS = {
     "budget": group(
         "What is loaded into the context, and how full it is.",
         {
-            "show": Command("Show the items, the sum and the zone.", no_arguments, _show, ("holdfast budget show",)),
+            "show": Command(
+                "Show the items, the sum and the zone.", no_arguments, _show, ("holdfast budget show",)
+            ),
             "set": Command(
                 "Say how many tokens there are.",
                 _set_arguments,
@@ -153,7 +165,9 @@ COMMANDS = {
                 ("holdfast budget exclude schema",),
                 writes=True,
             ),
-            "drop": Command("Forget an item.", _name_arguments, _drop, ("holdfast budget drop schema",), writes=True),
+            "drop": Command(
+                "Forget an item.", _name_arguments, _drop, ("holdfast budget drop schema",), writes=True
+            ),
         },
     ),
 }

@@ -18,7 +18,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add(arguments: argparse.Namespace) -> Output:
     def act(session: Session) -> Output:
-        said = sys.stdin.buffer.read().decode("utf-8", "surrogateescape") if arguments.text == "-" else arguments.text
+        said = (
+            sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+            if arguments.text == "-"
+            else arguments.text
+        )
         receipt = session.add_message(
             arguments.role, said, tool=arguments.tool, op=arguments.op, expect=arguments.expect
         )
@@ -40,7 +44,11 @@ def _recent(arguments: argparse.Namespace) -> Output:
             lines += [paint(f"summary of {summary['covers']:,} messages", "bold"), clean(summary["text"]), ""]
         for message in messages:
             tool = f" {clean(message['tool'], 60)}" if "tool" in message else ""
-            cut = f" (the rest was in {clean(message['file'])}, which is gone or changed)" if "cut" in message else ""
+            cut = (
+                f" (the rest was in {clean(message['file'])}, which is gone or changed)"
+                if "cut" in message
+                else ""
+            )
             lines.append(f"{paint(clean(message['role']) + tool, 'bold')}  {when(message['at'])}")
             lines += [clean(message["text"]) + cut, ""]
         data = {"session": session.id, "summary": summary, "messages": messages}
@@ -78,7 +86,10 @@ COMMANDS = {
                 "Keep a message or a tool's answer; a long one becomes a context file.",
                 _add_arguments,
                 _add,
-                ('holdfast message add user "Ship it on Friday"', "make test | holdfast message add tool - --tool make"),
+                (
+                    'holdfast message add user "Ship it on Friday"',
+                    "make test | holdfast message add tool - --tool make",
+                ),
                 writes=True,
             ),
             "summarize": Command(

@@ -18,7 +18,9 @@ def given_path(text: str) -> str:
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", help="a file inside the project")
-    parser.add_argument("--kind", choices=("context", "artifact"), default="context", help="what goes in, or what came out")
+    parser.add_argument(
+        "--kind", choices=("context", "artifact"), default="context", help="what goes in, or what came out"
+    )
 
 
 def _add(arguments: argparse.Namespace) -> Output:
@@ -26,7 +28,9 @@ def _add(arguments: argparse.Namespace) -> Output:
         receipt = session.refer(
             given_path(arguments.path), kind=arguments.kind, op=arguments.op, expect=arguments.expect
         )
-        entry = next(e for e in session.peek().state["references"]["open"].values() if e["commit"] == receipt.commit)
+        entry = next(
+            e for e in session.peek().state["references"]["open"].values() if e["commit"] == receipt.commit
+        )
         text = f"Referring to {paint(clean(entry['path']), 'bold')} ({entry['size']:,} bytes)."
         return receipt_output(text, receipt, reference=entry)
 
@@ -39,7 +43,8 @@ def _list(arguments: argparse.Namespace) -> Output:
         if not entries:
             return Output("The session refers to no file: holdfast ref add PATH.", {"references": []})
         rows = [
-            (clean(e["path"], 80), str(e["kind"]), f"{e['size']:,}", when(e["at"]), clean(e["by"], 30)) for e in entries
+            (clean(e["path"], 80), str(e["kind"]), f"{e['size']:,}", when(e["at"]), clean(e["by"], 30))
+            for e in entries
         ]
         return Output(table(rows, ("path", "kind", "bytes", "since", "by")), {"references": entries})
 
@@ -83,7 +88,11 @@ COMMANDS = {
                 writes=True,
             ),
             "drop": Command(
-                "Refer to a file no longer.", _drop_arguments, _drop, ("holdfast ref drop docs/plan.md",), writes=True
+                "Refer to a file no longer.",
+                _drop_arguments,
+                _drop,
+                ("holdfast ref drop docs/plan.md",),
+                writes=True,
             ),
             "check": Command(
                 "Name every file that is gone or has changed.", no_arguments, _check, ("holdfast ref check",)

@@ -26,7 +26,9 @@ def _text_arguments(parser: argparse.ArgumentParser) -> None:
 def _order_add(arguments: argparse.Namespace) -> Output:
     def act(project: Project) -> Output:
         receipt = project.order(arguments.text, op=arguments.op, expect=arguments.expect)
-        return receipt_output(f"{paint(receipt.id, 'bold')} holds in every session until it is lifted.", receipt)
+        return receipt_output(
+            f"{paint(receipt.id, 'bold')} holds in every session until it is lifted.", receipt
+        )
 
     return on_project(arguments, act)
 
@@ -77,10 +79,18 @@ def _control(arguments: argparse.Namespace) -> Output:
     def show(project: Project) -> Output:
         controls = project.peek().state["controls"]
         rows = [
-            (c["id"], when(c["at"]), clean(c["control"], 30), clean(c["what"], 60), clean(c["outcome"] or "", 40))
+            (
+                c["id"],
+                when(c["at"]),
+                clean(c["control"], 30),
+                clean(c["what"], 60),
+                clean(c["outcome"] or "", 40),
+            )
             for c in controls["last"]
         ]
-        text = table(rows, ("id", "when", "control", "caught", "outcome")) if rows else "No control has fired."
+        text = (
+            table(rows, ("id", "when", "control", "caught", "outcome")) if rows else "No control has fired."
+        )
         return Output(text, {"controls": controls["last"], "count": controls["count"]})
 
     return on_project(arguments, fire if arguments.control else show)
@@ -157,13 +167,17 @@ def _prefer(arguments: argparse.Namespace) -> Output:
         if arguments.key is None:
             known = me.preferences()
             lines = [f"{paint(key, 'bold')}  {clean(value)}" for key, value in known.items()]
-            return Output("\n".join(lines) or "No preference is set.", {"user": me.user, "preferences": known})
+            return Output(
+                "\n".join(lines) or "No preference is set.", {"user": me.user, "preferences": known}
+            )
         if arguments.drop:
             receipt = me.unprefer(arguments.key, op=arguments.op, expect=arguments.expect)
             return receipt_output("Dropped.", receipt, key=arguments.key)
         if arguments.value is None:
             value = me.preference(arguments.key)
-            shown = clean(value) if value is not None else f"No preference is set for {clean(arguments.key, 80)}."
+            shown = (
+                clean(value) if value is not None else f"No preference is set for {clean(arguments.key, 80)}."
+            )
             return Output(shown, {"key": arguments.key, "value": value})
         receipt = me.prefer(arguments.key, arguments.value, op=arguments.op, expect=arguments.expect)
         return receipt_output(f"Noted for {me.user}.", receipt, key=arguments.key, value=arguments.value)
@@ -194,7 +208,10 @@ COMMANDS = {
         "Write down that a control caught something, or list the last ones.",
         _control_arguments,
         _control,
-        ('holdfast control review "a decision that was only in chat" --outcome "written down"', "holdfast control"),
+        (
+            'holdfast control review "a decision that was only in chat" --outcome "written down"',
+            "holdfast control",
+        ),
         writes=True,
     ),
     "fact": group(
@@ -212,7 +229,11 @@ COMMANDS = {
                 writes=True,
             ),
             "drop": Command(
-                "Keep a fact no longer.", _fact_drop_arguments, _fact_drop, ("holdfast fact drop F-7",), writes=True
+                "Keep a fact no longer.",
+                _fact_drop_arguments,
+                _fact_drop,
+                ("holdfast fact drop F-7",),
+                writes=True,
             ),
         },
     ),

@@ -35,7 +35,7 @@ class Messages(References):
         return self.commit(lambda state, mint: concept.summarize(state, text, keep), op=op, expect=expect)
 
     def recent(self, n: int = concept.KEPT, *, full: bool = True) -> list[dict[str, Any]]:
-        """The last ``n`` messages, oldest first; with ``full``, long ones are read from their files.
+        """The last ``n`` messages that no summary stands for, oldest first; with ``full``, long ones come whole.
 
         A message whose file is gone or changed has its beginning and ``"cut": True``.
         """
@@ -43,8 +43,10 @@ class Messages(References):
             return []
         messages = self.peek().state["messages"]
         found = [dict(message) for message in messages["recent"][-n:]]
-        if len(found) < n and messages["count"] > len(found):
-            found = self._from_log(min(n, messages["count"]))
+        covered = messages["summary"]["covers"] if messages["summary"] else 0
+        wanted = min(n, messages["count"] - covered)
+        if len(found) < wanted:
+            found = self._from_log(wanted)
         return [self._whole(message) for message in found] if full else found
 
     def _from_log(self, n: int) -> list[dict[str, Any]]:

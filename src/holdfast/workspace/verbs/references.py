@@ -20,7 +20,7 @@ class References(Handle):
     def refer(
         self, path: str, *, kind: str = "context", op: str | None = None, expect: int | None = None
     ) -> Receipt:
-        """Refer to a file, with its present size and hash. Paths are relative to the project's or the session's folder."""
+        """Refer to a file of the project or of the session's own folder, with its present size and hash."""
         files = self.files
         found = files.look(files.name(path))
         return self.commit(

@@ -262,7 +262,7 @@ def put(clone: Clone, events: list[Event]) -> None:
 
 
 def test_folders_that_were_merged_show_the_same(tmp_path: Path) -> None:
-    """Two folders write apart and exchange their segments: the handles agree, also those that were open before."""
+    """Two folders write apart and exchange their segments: both show the same."""
     left, right = tmp_path / "left", tmp_path / "right"
     init(str(left), given=True)
     with holdfast.open(str(left / ".state")) as workspace:
@@ -280,6 +280,8 @@ def test_folders_that_were_merged_show_the_same(tmp_path: Path) -> None:
         shutil.copytree(
             source / ".state", target / ".state", dirs_exist_ok=True, ignore=shutil.ignore_patterns("local")
         )
+    here, there = holdfast.open(str(left / ".state")), holdfast.open(str(right / ".state"))
+    one, other = here.project, there.project
     assert json.dumps(one.state) == json.dumps(other.state)
     assert json.dumps(here.me.state) == json.dumps(there.me.state)
     assert [item["title"] for item in one.ready()] == ["from left", "from right"]
@@ -288,7 +290,7 @@ def test_folders_that_were_merged_show_the_same(tmp_path: Path) -> None:
 
 
 def test_a_bare_number_is_enough_only_while_it_is_one() -> None:
-    """Where two places each added a first item, BL-1 is refused with both; the beginning of the tag tells them apart."""
+    """Where two places each added a first item, BL-1 is refused with both; a letter of the tag tells them apart."""
     clone = Clone("project", WRITERS[0])
     for writer in WRITERS[:2]:
         put(clone, backlog.add(clone.state(), Mint(clone.state(), writer, {}), f"by {writer}"))

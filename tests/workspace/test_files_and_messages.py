@@ -96,8 +96,8 @@ def test_nothing_outside_can_be_referred_to(session: Session, project: Path, tmp
         session.refer("missing")
     with pytest.raises(NotFound):
         session.unrefer("missing")
+    (project / "ok").write_text("x")
     with pytest.raises(Refused, match="context or artifact"):
-        (project / "ok").write_text("x")
         session.refer("ok", kind="secret")
     assert session.version == version
 

@@ -1,10 +1,9 @@
 """``session-state.json``: the working state as governance tools check it.
 
 The contract has eight required fields: ``goal`` and ``current_phase`` (texts), ``decisions``, ``open_risks``,
-``blocked_by``, ``next_actions`` and ``artifacts`` (lists of texts) and ``last_updated`` (ISO-8601). Three more belong to
-the runtime:
-``plugin_version`` (what wrote the state), ``legal_reviews`` (a list of texts to which is only added) and
-``compaction_count`` (a number).
+``blocked_by``, ``next_actions`` and ``artifacts`` (lists of texts) and ``last_updated`` (ISO-8601). Three more belong
+to the runtime: ``plugin_version`` (what wrote the state), ``legal_reviews`` (a list of texts to which is only added)
+and ``compaction_count`` (a number).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.core.concepts import preference as concept
+from holdfast.core import concepts
 from holdfast.core.stream import owner
 from holdfast.workspace.handle import Receipt
 from holdfast.workspace.verbs.notes import Notes
@@ -17,11 +17,13 @@ class Person(Notes):
 
     def prefer(self, key: str, value: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
         """Set a preference."""
-        return self.commit(lambda state, mint: concept.prefer(state, key, value), op=op, expect=expect)
+        return self.commit(
+            lambda state, mint: concepts.preference.prefer(state, key, value), op=op, expect=expect
+        )
 
     def unprefer(self, key: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
         """Have no preference any more."""
-        return self.commit(lambda state, mint: concept.drop(state, key), op=op, expect=expect)
+        return self.commit(lambda state, mint: concepts.preference.drop(state, key), op=op, expect=expect)
 
     def preference(self, key: str, default: str | None = None) -> str | None:
         """The value of a preference."""
@@ -29,7 +31,7 @@ class Person(Notes):
 
     def preferences(self) -> dict[str, str]:
         """Every preference, by key."""
-        return concept.all_of(self.peek().state)
+        return concepts.preference.all_of(self.peek().state)
 
     def __repr__(self) -> str:
         return f"<Person {self.user} in {self.workspace.where}>"

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from holdfast.core import concepts
+from holdfast.core import concepts, upcast
 from holdfast.core.commit import Commit, Event
 from holdfast.views import yaml_text
 
@@ -45,10 +45,10 @@ def _entries(stream: str, commit: Commit) -> Iterator[dict[str, Any]]:
 
 
 def _summary(kind: str, event: Event) -> str:
-    headline = concepts.headlines(kind).get(event.type)
-    if headline is None or event.v != concepts.VERSIONS.get(event.type):
+    meaning = concepts.meaning(kind, event.type)
+    if meaning is None or meaning.headline is None:
         return event.type
-    return headline(event.data)
+    return meaning.headline(upcast.to_current(event, meaning))
 
 
 def _named(data: dict[str, Any], ref: object) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from holdfast.core.concepts import backlog as concept
+from holdfast.core import concepts
 from holdfast.workspace.handle import Handle, Receipt
 
 
@@ -24,7 +24,7 @@ class Backlogs(Handle):
         """Put something on the backlog."""
         labels, before = list(tags), list(depends_on)
         return self.commit(
-            lambda state, mint: concept.add(state, mint, title, priority, epic, labels, before),
+            lambda state, mint: concepts.backlog.add(state, mint, title, priority, epic, labels, before),
             op=op,
             expect=expect,
         )
@@ -33,11 +33,13 @@ class Backlogs(Handle):
         self, item: str, *, op: str | None = None, expect: int | None = None, **changes: Any
     ) -> Receipt:
         """Change fields of an item: title, priority, status, epic, tags, depends_on."""
-        return self.commit(lambda state, mint: concept.edit(state, item, changes), op=op, expect=expect)
+        return self.commit(
+            lambda state, mint: concepts.backlog.edit(state, item, changes), op=op, expect=expect
+        )
 
     def start_item(self, item: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
         """Begin an item that nothing holds up."""
-        return self.commit(lambda state, mint: concept.start(state, item), op=op, expect=expect)
+        return self.commit(lambda state, mint: concepts.backlog.start(state, item), op=op, expect=expect)
 
     def close_item(
         self,
@@ -50,13 +52,13 @@ class Backlogs(Handle):
     ) -> Receipt:
         """Take an item off the backlog, done or dropped."""
         return self.commit(
-            lambda state, mint: concept.close(state, item, result, outcome), op=op, expect=expect
+            lambda state, mint: concepts.backlog.close(state, item, result, outcome), op=op, expect=expect
         )
 
     def backlog(self) -> list[dict[str, Any]]:
         """Everything on the backlog, most urgent first."""
-        return sorted(self.state["backlog"]["open"].values(), key=concept.rank)
+        return sorted(self.state["backlog"]["open"].values(), key=concepts.backlog.rank)
 
     def ready(self) -> list[dict[str, Any]]:
         """What can be started now, most urgent first."""
-        return concept.ready(self.state)
+        return concepts.backlog.ready(self.state)

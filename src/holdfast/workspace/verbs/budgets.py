@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.core.concepts import budget as concept
+from holdfast.core import concepts
 from holdfast.workspace.handle import Receipt
 from holdfast.workspace.verbs.references import References
 
@@ -14,7 +14,9 @@ class Budgets(References):
         self, total: int, *, zones: list[int] | None = None, op: str | None = None, expect: int | None = None
     ) -> Receipt:
         """Say how many tokens there are; ``zones`` are the percentages where deliberate, warning and stop begin."""
-        return self.commit(lambda state, mint: concept.set_total(state, total, zones), op=op, expect=expect)
+        return self.commit(
+            lambda state, mint: concepts.budget.set_total(state, total, zones), op=op, expect=expect
+        )
 
     def spend(
         self,
@@ -27,7 +29,7 @@ class Budgets(References):
     ) -> Receipt:
         """Count an item of the context; the same name again takes the new count."""
         return self.commit(
-            lambda state, mint: concept.add(state, name, tokens, included), op=op, expect=expect
+            lambda state, mint: concepts.budget.add(state, name, tokens, included), op=op, expect=expect
         )
 
     def spend_file(
@@ -49,12 +51,12 @@ class Budgets(References):
 
     def include(self, name: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
         """Count an item towards what is used."""
-        return self.commit(lambda state, mint: concept.include(state, name), op=op, expect=expect)
+        return self.commit(lambda state, mint: concepts.budget.include(state, name), op=op, expect=expect)
 
     def exclude(self, name: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
         """Keep an item in the list, but do not count it."""
-        return self.commit(lambda state, mint: concept.exclude(state, name), op=op, expect=expect)
+        return self.commit(lambda state, mint: concepts.budget.exclude(state, name), op=op, expect=expect)
 
     def unspend(self, name: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
         """Forget an item."""
-        return self.commit(lambda state, mint: concept.drop(state, name), op=op, expect=expect)
+        return self.commit(lambda state, mint: concepts.budget.drop(state, name), op=op, expect=expect)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from holdfast.core.concepts import message as concept
+from holdfast.core import concepts
 from holdfast.workspace.handle import Receipt
 from holdfast.workspace.verbs.references import References
+
+if TYPE_CHECKING:
+    from holdfast.core.concepts.message import ContextFile
 
 _FILE_CAP = 8_000_000
 
@@ -22,19 +25,21 @@ class Messages(References):
         expect: int | None = None,
     ) -> Receipt:
         """Keep a message of a conversation, or what a tool answered. A long text becomes a context file first."""
-        concept.check(role, text, tool)
-        file = self._context_file(text) if len(text) > concept.LONG else None
+        concepts.message.check(role, text, tool)
+        file = self._context_file(text) if len(text) > concepts.message.LONG else None
         return self.commit(
-            lambda state, mint: concept.add(state, role, text, tool, file), op=op, expect=expect
+            lambda state, mint: concepts.message.add(state, role, text, tool, file), op=op, expect=expect
         )
 
     def summarize(
         self, text: str, *, keep: int = 0, op: str | None = None, expect: int | None = None
     ) -> Receipt:
         """Put a summary in the place of all messages but the last ``keep``, and of the summary before it."""
-        return self.commit(lambda state, mint: concept.summarize(state, text, keep), op=op, expect=expect)
+        return self.commit(
+            lambda state, mint: concepts.message.summarize(state, text, keep), op=op, expect=expect
+        )
 
-    def recent(self, n: int = concept.KEPT, *, full: bool = True) -> list[dict[str, Any]]:
+    def recent(self, n: int = 20, *, full: bool = True) -> list[dict[str, Any]]:
         """The last ``n`` messages that no summary stands for, oldest first; with ``full``, long ones come whole.
 
         A message whose file is gone or changed has its beginning and ``"cut": True``.
@@ -54,7 +59,7 @@ class Messages(References):
         for commit in self.log(newest_first=True):
             for event in reversed(commit.events):
                 if event.type == "message.added":
-                    found.append({**concept.entry(event.data, commit), "text": event.data["text"]})
+                    found.append({**concepts.message.entry(event.data, commit), "text": event.data["text"]})
             if len(found) >= n:
                 break
         return found[:n][::-1]
@@ -74,7 +79,7 @@ class Messages(References):
             return {**message, "cut": True}
         return {**message, "text": data.decode()}
 
-    def _context_file(self, text: str) -> concept.ContextFile | None:
+    def _context_file(self, text: str) -> ContextFile | None:
         """The text as a durable file of the session; None where the store has no folders and the log keeps it all."""
         files = self.files
         if files.session is None:
@@ -90,4 +95,6 @@ class Messages(References):
                 "The text holds half of a surrogate pair, which is not valid Unicode; nothing was written."
             ) from None
         digest = sha256(data).hexdigest()
-        return concept.ContextFile(files.write_context(f"message-{digest[:20]}.txt", data), len(data), digest)
+        return concepts.message.ContextFile(
+            files.write_context(f"message-{digest[:20]}.txt", data), len(data), digest
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast.core.concepts import reference as concept
+from holdfast.core import concepts
 from holdfast.workspace.handle import Handle, Receipt
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class References(Handle):
         files = self.files
         found = files.look(files.name(path))
         return self.commit(
-            lambda state, mint: concept.add(state, found.path, found.size, found.hash, kind),
+            lambda state, mint: concepts.reference.add(state, found.path, found.size, found.hash, kind),
             op=op,
             expect=expect,
         )
@@ -34,7 +34,7 @@ class References(Handle):
 
         def rule(state: dict[str, Any], mint: Any) -> list[Any]:
             known = state["references"]["open"]
-            return concept.drop(state, path if path in known else self.files.name(path))
+            return concepts.reference.drop(state, path if path in known else self.files.name(path))
 
         return self.commit(rule, op=op, expect=expect)
 

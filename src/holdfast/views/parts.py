@@ -8,7 +8,6 @@ from holdfast.core import contested
 
 Entry = dict[str, Any]
 
-ZONES = ("comfortable", "deliberate", "warning", "stop")
 STATUSES = {
     "working": "Working",
     "blocked": "Blocked",

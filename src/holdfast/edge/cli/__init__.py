@@ -38,6 +38,17 @@ GROUPS = {
         "show": "history",
         "diff": "history",
     },
+    "Knowledge": {
+        "backlog": "backlogs",
+        "budget": "budgets",
+        "control": "rules",
+        "export": "exports",
+        "fact": "rules",
+        "message": "messages",
+        "order": "rules",
+        "prefer": "rules",
+        "ref": "references",
+    },
     "Programs and upkeep": {
         "record": "notes",
         "doctor": "setup",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from holdfast.core.stream import PROJECT, last_part
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.store.project_folder import CONTINUE, HANDOFF, ProjectFolder, beside
+from holdfast.store.protocol import Fault
 from holdfast.views import parts, seal
 
 if TYPE_CHECKING:
@@ -99,21 +100,24 @@ def refresh_block(
     return f"{folder.root}/{file}", wanted != found
 
 
+def show_pause(session: Handle) -> None:
+    """Bring ``.continue-here.md`` up to date. The commit is durable: a page that cannot be written is told of."""
+    try:
+        mark_pause(session)
+    except (HoldfastError, OSError) as problem:
+        session.workspace.report(
+            Fault(session.stream, CONTINUE, str(problem), action="the session has it all")
+        )
+
+
 def mark_pause(session: Handle) -> None:
     """Keep ``.continue-here.md`` beside a paused session, and take it away when the session goes on.
 
-    The file only shows what is committed: where it cannot be written, the command has succeeded all the same.
+    The file only shows what is committed: a caller that cannot write it has lost nothing.
     """
     folder = beside(session.workspace.where)
     if folder is None:
         return
-    try:
-        _mark_pause(folder, session)
-    except (HoldfastError, OSError):
-        return
-
-
-def _mark_pause(folder: ProjectFolder, session: Handle) -> None:
     state = session.peek().state
     paused = parts.value(state, "status") == "paused"
     found = folder.read(CONTINUE)

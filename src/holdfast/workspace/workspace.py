@@ -72,6 +72,7 @@ class Workspace:
         self.origin = origin
         self._stale: dict[str, Handle] = {}
         self._published = 0
+        self._faults: list[Fault] = []
 
     @property
     def where(self) -> str:
@@ -80,8 +81,18 @@ class Workspace:
 
     # -- sessions -----------------------------------------------------------------------------------------
 
-    def start(self, goal: str, *, phases: list[str] | None = None, op: str | None = None) -> Session:
-        """Begin a session, and make it the current one of this place."""
+    def start(
+        self,
+        goal: str,
+        *,
+        phases: list[str] | None = None,
+        transitions: dict[str, list[str]] | None = None,
+        op: str | None = None,
+    ) -> Session:
+        """Begin a session, and make it the current one of this place.
+
+        ``phases`` are entered in order, or as ``transitions`` allow (see ``Session.declare_phases``).
+        """
         # The same op gives the same letters, so a repeated start finds the session that the first one made.
         seed = blake2b(f"{self.user} {op}".encode()).digest() if op is not None else os.urandom(8)
         letters = ids.random_text(int.from_bytes(seed[:8], "big"), 8)
@@ -94,7 +105,7 @@ class Workspace:
 
         def begin(state: dict[str, Any], mint: Any) -> list[codec.Event]:
             events = concepts.session.start(state, name, self.user, goal)
-            return events + (concepts.phase.declare(state, phases) if phases else [])
+            return events + (concepts.phase.declare(state, phases, transitions) if phases else [])
 
         session.commit(begin, op=op)
         self.switch(name)
@@ -195,9 +206,13 @@ class Workspace:
         """Have the views of a session looked at by the next ``publish``, also if nothing was committed."""
         self._stale[handle.stream] = handle
 
+    def report(self, fault: Fault) -> None:
+        """Have the next ``publish`` tell of something that went wrong beside a command, which itself succeeded."""
+        self._faults.append(fault)
+
     def publish(self) -> list[Fault]:
         """Make the views of every changed session anew."""
-        faults: list[Fault] = []
+        faults, self._faults = self._faults, []
         while self._stale:
             _, handle = self._stale.popitem()
             if isinstance(handle, Session):

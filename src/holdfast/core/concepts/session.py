@@ -40,9 +40,10 @@ def blank() -> dict[str, Any]:
 
 
 def _started(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
-    state["session"] = data["session"]
-    state["user"] = data["user"]
-    state["starter"] = commit.id[-ids.WRITER_LENGTH :]
+    if state["session"] is None:
+        state["session"] = data["session"]
+        state["user"] = data["user"]
+        state["starter"] = commit.id[-ids.WRITER_LENGTH :]
     contested.put(state["registers"], "goal", excerpt(data["goal"]), [], commit)
     contested.put(state["registers"], "status", "working", [], commit)
 

@@ -18,6 +18,10 @@ def _decide_arguments(parser: argparse.ArgumentParser) -> None:
         "--alternative", action="append", default=[], metavar="TEXT", help="what was not chosen; repeatable"
     )
     parser.add_argument("--revisit-when", metavar="TEXT", help="when to think again")
+    parser.add_argument("--loop", metavar="ID", help="the loop that it answers")
+    parser.add_argument("--task", metavar="ID", help="the task that it belongs to")
+    parser.add_argument("--risk", metavar="ID", help="the risk that it is about")
+    parser.add_argument("--supersedes", metavar="ID", help="the earlier decision that it replaces")
     _project_argument(parser)
 
 
@@ -39,6 +43,10 @@ def _decide(arguments: argparse.Namespace) -> Output:
             action=arguments.action,
             alternatives=arguments.alternative,
             revisit_when=arguments.revisit_when,
+            loop=arguments.loop,
+            task=arguments.task,
+            risk=arguments.risk,
+            supersedes=arguments.supersedes,
             op=arguments.op,
             expect=arguments.expect,
         )

@@ -137,7 +137,7 @@ def _resume(arguments: argparse.Namespace) -> Output:
         claimed = None
         if arguments.claim:
             claimed = session.claim(take_over=arguments.take_over, op=arguments.op, expect=arguments.expect)
-        handover.mark_pause(session)
+        handover.show_pause(session)
         return _resumed(session, arguments.budget, claimed)
 
     return on_session(arguments, act)

@@ -22,12 +22,12 @@ class Breaks(Handle):
         receipt = self.commit(
             lambda state, mint: concepts.session.pause(state, notes, action), op=op, expect=expect
         )
-        return self._show_break(receipt)
+        return self._shown(receipt)
 
     def continue_(self, *, op: str | None = None, expect: int | None = None) -> Receipt:
         """Take the session up again after a pause, or come back from a discussion."""
         receipt = self.commit(lambda state, mint: concepts.session.go_on(state), op=op, expect=expect)
-        return self._show_break(receipt)
+        return self._shown(receipt)
 
     def complete(
         self, outcome: str | None = None, *, op: str | None = None, expect: int | None = None
@@ -36,7 +36,7 @@ class Breaks(Handle):
         receipt = self.commit(
             lambda state, mint: concepts.session.complete(state, outcome), op=op, expect=expect
         )
-        return self._show_break(receipt)
+        return self._shown(receipt)
 
     def discuss(self, topic: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
         """Fork into a discussion; task, focus, status and phase are remembered. One level deep."""
@@ -52,8 +52,8 @@ class Breaks(Handle):
             lambda state, mint: concepts.discussion.close_discussion(state, summary), op=op, expect=expect
         )
 
-    def _show_break(self, receipt: Receipt) -> Receipt:
-        from holdfast.workspace.handover import mark_pause
+    def _shown(self, receipt: Receipt) -> Receipt:
+        from holdfast.workspace.handover import show_pause
 
-        mark_pause(self)
+        show_pause(self)
         return receipt

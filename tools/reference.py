@@ -21,8 +21,9 @@ def text() -> str:
         "Made from the commands by `make docs`; `holdfast COMMAND --help` prints the same.",
         "",
         'Every command takes `--json` and then prints exactly one JSON object: `{"ok": true, …}`, or',
-        '`{"ok": false, "error": {"code", "message", "hint"}}`. Exit status: 0 fine · 1 a check found something or a rule',
-        "refused · 2 usage · 3 version conflict · 4 not found · 5 damaged store · 6 engine unavailable · 7 forbidden.",
+        '`{"ok": false, "error": {"code", "message", "hint"}}`. Exit status: 0 fine · 1 a check found',
+        "something or a rule refused · 2 usage · 3 version conflict · 4 not found · 5 damaged store ·",
+        "6 engine unavailable · 7 forbidden.",
         "",
     ]
     for group, names in GROUPS.items():

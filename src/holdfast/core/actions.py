@@ -9,6 +9,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from holdfast.core import contested
+from holdfast.core.concepts import phase as phases
+from holdfast.core.concepts import task as tasks_concept
 from holdfast.core.text import one_line
 from holdfast.errors import Refused, Usage
 
@@ -27,8 +29,12 @@ class Action(NamedTuple):
         return f"/{self.name} {self.takes}".rstrip()
 
 
+READS = ("status", "resume")
+"""Actions that only show something: the command of that name."""
+
+
 class Call(NamedTuple):
-    """A method of a session and its arguments."""
+    """A method of a session (or one of ``READS``) and its arguments."""
 
     method: str
     arguments: tuple[str, ...] = ()
@@ -59,8 +65,9 @@ def _core(state: State) -> list[Action]:
     discussion = state.get("discussion")
     task = contested.value(state["registers"], "task")
     actions = []
-    if discussion:
-        actions.append(Action("return", "", "go back to where the discussion began", core=True))
+    if discussion and status != "paused":
+        actions.append(Action("return", "[SUMMARY]", "go back to where the discussion began", core=True))
+        actions.append(Action("continue", "", "the same", core=True))
     elif status in ("paused", "complete"):
         actions.append(Action("continue", "", "take the session up again", core=True))
     else:
@@ -69,7 +76,7 @@ def _core(state: State) -> list[Action]:
         actions.append(Action("pause", "[NOTE]", "stop here and keep everything for later", core=True))
     actions.append(Action("status", "", "show where the session stands", core=True))
     actions.append(Action("add-loop", "QUESTION", "keep an open question", core=True))
-    if not discussion:
+    if not discussion and status not in ("paused", "complete"):
         actions.append(Action("discuss", "TOPIC", "look into something else and come back here", core=True))
     return actions
 
@@ -96,7 +103,7 @@ def _task(state: State) -> list[Action]:
             Action("complete-task", "[RESULT]", f"{current} is done ({title})"),
             Action("skip-task", "REASON", f"leave {current} out"),
         ]
-    waiting = [short_id for short_id, task in tasks.items() if task.get("status") == "pending"]
+    waiting = [task["id"] for task in tasks_concept.ready(state)] if tasks else []
     if waiting:
         actions.append(Action("start-task", "ID", f"begin {_names(waiting)}"))
     return actions
@@ -118,13 +125,12 @@ def _phase(state: State) -> list[Action]:
     current = contested.value(state["registers"], "phase")
     if current not in declared:
         return []
-    here = declared.index(current)
     actions = []
-    if here + 1 < len(declared):
-        following = one_line(declared[here + 1], 40)
-        actions.append(Action("complete-phase", "", f"leave {one_line(current, 40)} and enter {following}"))
-    if here + 2 < len(declared):
-        actions.append(Action("skip-to-phase", "PHASE REASON", "enter a later phase"))
+    if following := phases.following(state):
+        said = f"leave {one_line(current, 40)} and enter {one_line(following, 40)}"
+        actions.append(Action("complete-phase", "", said))
+    if len(declared) > 1:
+        actions.append(Action("skip-to-phase", "PHASE REASON", "go to any other phase"))
     return actions
 
 
@@ -185,6 +191,12 @@ def _needed(rest: str, action: Action) -> str:
             f"/{action.name} takes {action.takes}; nothing was written.", hint=f"Write {action.usage}."
         )
     return rest
+
+
+def _continue(state: State, rest: str, action: Action) -> Call:
+    """After a pause or a discussion the session is taken up; otherwise there is only something to read."""
+    resting = contested.value(state["registers"], "status") in ("paused", "complete")
+    return _plain("continue_" if resting or state.get("discussion") else "resume")(state, rest, action)
 
 
 def _plain(method: str) -> Callable[[State, str, Action], Call]:
@@ -276,12 +288,12 @@ def _plan_text(method: str, name: str) -> Callable[[State, str, Action], Call]:
 
 
 _CALLS: dict[str, Callable[[State, str, Action], Call]] = {
-    "continue": _plain("continue_"),
+    "continue": _continue,
     "pause": _maybe("pause", "notes"),
     "status": _plain("status"),
     "add-loop": _text("add_loop"),
     "discuss": _text("discuss"),
-    "return": _plain("return_"),
+    "return": _maybe("return_", "summary"),
     "approve-plan": _plan_text("approve_plan", ""),
     "reject-plan": _plan_text("reject_plan", "reason"),
     "edit-plan": _plan_text("edit_plan", "text"),

@@ -74,6 +74,7 @@ def check_room(state: dict[str, Any], name: str, what: str) -> None:
 def find(state: dict[str, Any], name: str, text: str, what: str) -> dict[str, Any]:
     """Rule: the open entry that a person means by ``text``; says so if it was closed before."""
     collection = state[name]
+    text = numbers.whole(state, text)
     try:
         entry: dict[str, Any] = collection["open"][numbers.resolve(text, collection["open"], f"open {what}")]
         return entry

@@ -50,8 +50,17 @@ def resolve(text: str, known: Iterable[str], what: str) -> str:
     if len(matches) == 1:
         return matches[0]
     if matches:
-        raise Refused(f"{text} can mean {', '.join(sorted(matches))}.", hint="Give the id in full.")
-    raise NotFound(f"There is no {what} {text[:80]}.", hint="`holdfast status` shows what is open.")
+        raise Refused(
+            f"{text.rstrip('.')} can mean {', '.join(sorted(matches))}.", hint="Give the id in full."
+        )
+    raise NotFound(
+        f"There is no {what} {text[:80].rstrip('.')}.", hint="`holdfast status` shows what is open."
+    )
+
+
+def whole(state: dict[str, Any], text: str) -> str:
+    """``text`` for ``resolve``: where every number carries a tag, a person may leave all of the tag away."""
+    return text if state["starter"] or "." in text else f"{text}."
 
 
 def given(state: dict[str, Any], text: str, prefix: str) -> str | None:
@@ -68,7 +77,8 @@ def given(state: dict[str, Any], text: str, prefix: str) -> str | None:
 
 def same(short_id: str, text: str) -> bool:
     """Whether ``text`` is a person's way to write ``short_id``."""
-    return _plain(short_id) == _plain(text)
+    known, wanted = _plain(short_id), _plain(text)
+    return known == wanted or (wanted.endswith(".") and known.startswith(wanted))
 
 
 def _plain(short_id: str) -> str:

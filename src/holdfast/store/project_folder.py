@@ -6,9 +6,9 @@ The names are a closed set. No link is followed: a project whose AGENTS.md point
 from __future__ import annotations
 
 import os
-import re
 import stat
 
+from holdfast.core.ids import checked_name
 from holdfast.errors import Forbidden, InvalidName
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
@@ -17,7 +17,6 @@ from holdfast.store.find import FOLDER
 
 HANDOFF = "handoff/latest.md"
 CONTINUE = ".continue-here.md"
-_INSTRUCTIONS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}\.md")
 
 
 class ProjectFolder:
@@ -47,10 +46,13 @@ class ProjectFolder:
             self._fs.unlink(path)
 
     def _path(self, name: str) -> str:
-        if name not in (HANDOFF, CONTINUE) and not _INSTRUCTIONS.fullmatch(name):
-            raise InvalidName(
-                f"{name[:80]!r} cannot be written here.", hint="Name a Markdown file in the top folder of the project."
-            )
+        if name not in (HANDOFF, CONTINUE):
+            checked_name(name.lower() if name.isascii() else name, "name of a file")
+            if not name.lower().endswith(".md"):
+                raise InvalidName(
+                    f"{name[:80]!r} cannot be written here.",
+                    hint="Name a Markdown file in the top folder of the project.",
+                )
         if name == HANDOFF:
             self._is_folder(os.path.join(self.root, os.path.dirname(name)))
         return os.path.join(self.root, name)
@@ -63,7 +65,8 @@ class ProjectFolder:
         if not stat.S_ISREG(mode):
             kind = "a link" if stat.S_ISLNK(mode) else "not a plain file"
             raise Forbidden(
-                f"{path} is {kind}; nothing was written.", hint="Name the file that it points to: --file NAME."
+                f"{path} is {kind}; nothing was written.",
+                hint="Name the file that it points to: --file NAME.",
             )
         return True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any, NamedTuple
 
 from holdfast.core import commit as codec
@@ -21,6 +21,7 @@ _IN_MEMORY = 8 << 20
 _SETTLED_NS = 50_000_000
 """A folder whose time stamp is younger than this can change again without its time stamp changing."""
 _MAX_FAULTS = 20
+_serials = count()
 SUM_AND_END = codec.SUM_LENGTH + len('"}\r\n')
 
 
@@ -44,6 +45,9 @@ class StreamReader:
     def __init__(self, place: Place, stream: str) -> None:
         self.stream = stream
         self.folder = os.path.join(place.root, *stream.split("/"), "events")
+        self._serial = next(
+            _serials
+        )  # marks this reader's cursors; an id() could come back in another reader
         self._place = place
         self._fs = place.fs
         self._segment_fd = -1
@@ -102,7 +106,7 @@ class StreamReader:
 
     def _read_beyond(self, names: list[str], cursor: dict[str, Any]) -> Tail | None:
         """What is new since the cursor; None if the cursor does not fit what is on disk."""
-        trusted = cursor.get("g") == (id(self), self._generation)
+        trusted = cursor.get("g") == (self._serial, self._generation)
         try:
             version, head, marks, faults = cursor["n"], cursor["h"], cursor["s"], cursor["f"]
             if trusted:
@@ -142,7 +146,7 @@ class StreamReader:
         if changes or not trusted:
             marks = {**marks, **changes}
             faults = [*faults, *new_faults][-_MAX_FAULTS:]
-            cursor = {"g": (id(self), self._generation), "n": version, "h": head, "s": marks, "f": faults}
+            cursor = {"g": (self._serial, self._generation), "n": version, "h": head, "s": marks, "f": faults}
         return Tail(lines, cursor, version, head, False, self._faults(faults) if faults else ())
 
     def _read_segment_beyond(self, name: str, mark: Mark, trusted: bool) -> segments.Part | None:
@@ -193,7 +197,7 @@ class StreamReader:
             lines = self._stream_all(parts)
         head = max((mark.last for mark in marks.values() if mark.last), default=ids.ZERO)
         cursor = {
-            "g": (id(self), self._generation),
+            "g": (self._serial, self._generation),
             "n": version,
             "h": head,
             "s": marks,

@@ -43,7 +43,8 @@ def block(state: dict[str, Any] | None, project: dict[str, Any] | None = None) -
         if unsettled:
             lines.append(f"- {parts.noun(unsettled, 'decision')} never confirmed: `holdfast recover`")
         lines += [f"- next: {fenced(entry['text'], 200)}" for entry in parts.opened(state, "next")[:3]]
-    return sealed("\n".join([*lines, END.decode()]) + "\n")
+    # Without the id of a commit: the file is tracked by git, and must change only when its words do.
+    return sealed("\n".join([*lines, END.decode()]) + "\n", None)
 
 
 def merged(found: bytes | None, text: str) -> bytes:
@@ -51,11 +52,15 @@ def merged(found: bytes | None, text: str) -> bytes:
     if not found:
         return text.encode()
     if found.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise Refused("The file is UTF-16, which agents do not read; nothing was written.", hint="Save it as UTF-8.")
-    fresh = text.replace("\n", "\r\n").encode() if b"\r\n" in found else text.encode()
+        raise Refused(
+            "The file is UTF-16, which agents do not read; nothing was written.", hint="Save it as UTF-8."
+        )
     place = _place(found)
+    # A block keeps the line ends that it has; a new one takes those of the file.
+    example = found if place is None else found[place[0] : place[1]]
+    line_end = b"\r\n" if b"\r\n" in example else b"\n"
+    fresh = text.encode().replace(b"\n", line_end)
     if place is None:
-        line_end = b"\r\n" if b"\r\n" in found else b"\n"
         gap = line_end if found.endswith((b"\n", b"\r")) else line_end * 2
         return found + gap + fresh
     start, end = place
@@ -84,7 +89,9 @@ def _place(found: bytes) -> tuple[int, int] | None:
             conflicts.append(number)
         at += len(line)
     if conflicts and (begins or ends or len(conflicts) > 1):
-        raise _damaged(conflicts, "conflict markers of a merge", "Resolve the merge, then run the command again.")
+        raise _damaged(
+            conflicts, "conflict markers of a merge", "Resolve the merge, then run the command again."
+        )
     if not begins and not ends:
         return None
     numbers = sorted([number for number, _ in (*begins, *ends)])

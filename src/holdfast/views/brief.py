@@ -40,7 +40,10 @@ def brief(
     budget: int = DEFAULT,
     alerts: Sequence[str] = (),
 ) -> Brief:
-    """The packet of a session within ``budget`` tokens as ``count`` counts them. ``alerts`` are the caller's own words."""
+    """The packet of a session within ``budget`` tokens as ``count`` counts them.
+
+    ``alerts`` are lines of the caller's own, which come first and are not fenced.
+    """
     if budget < LEAST:
         raise Usage(f"A brief needs a budget of at least {LEAST} tokens, not {budget}.")
     wanted = sections(state, project, alerts)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, overload
 
 from holdfast.core import contested
 from holdfast.views import parts
@@ -17,9 +17,31 @@ class Section(NamedTuple):
     name: str
     """What its lines are, in the plural: for counting what was left out."""
     title: str
-    lines: list[str]
+    lines: Sequence[str]
     command: str
     """Shows what was left out."""
+
+
+class Lines(Sequence[str]):
+    """Lines that are made when they are taken: of a thousand entries only a few ever fit."""
+
+    def __init__(self, items: Sequence[Any], say: Callable[[Any], str]) -> None:
+        self._items = items
+        self._say = say
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        """Items that are lines already stay as they are."""
+        if isinstance(place, slice):
+            return [self[index] for index in range(len(self))[place]]
+        item = self._items[place]
+        return item if isinstance(item, str) else self._say(item)
 
 
 def sections(state: dict[str, Any], project: dict[str, Any] | None, alerts: Sequence[str]) -> list[Section]:
@@ -29,46 +51,62 @@ def sections(state: dict[str, Any], project: dict[str, Any] | None, alerts: Sequ
         Section("lines about the goal", "## Goal", _goal(state), "holdfast status"),
         Section("lines about the phase", "## Where it stands", _place(state), "holdfast phase"),
         Section("lines about the task", "## Task", _task(state), "holdfast task list"),
-        Section("unsettled decisions", "## Decided, never confirmed", _unsettled(state), "holdfast recover"),
+        Section(
+            "unsettled decisions",
+            "## Decided, never confirmed",
+            _each(state, "decisions", _unsettled),
+            "holdfast recover",
+        ),
         Section("lines about the checkpoint", "## Checkpoint", _checkpoint(state), "holdfast status --json"),
-        Section("blockers", "## Blockers", _entries(state, "blockers"), "holdfast blocker list"),
-        Section("next actions", "## Next", _entries(state, "next"), "holdfast next list"),
-        Section("loops", "## Open loops", _loops(state), "holdfast view LOOPS.md"),
-        Section("risks", "## Risks", _entries(state, "risks"), "holdfast risk list"),
+        Section("blockers", "## Blockers", _each(state, "blockers", _said), "holdfast blocker list"),
+        Section("next actions", "## Next", _each(state, "next", _said), "holdfast next list"),
+        Section("loops", "## Open loops", _each(state, "loops", _titled), "holdfast view LOOPS.md"),
+        Section("risks", "## Risks", _each(state, "risks", _said), "holdfast risk list"),
         Section("recent decisions", "## Recent decisions", _recent(state), "holdfast log --type decision"),
-        Section("standing orders", "## Standing orders", _orders(project), "holdfast order list"),
-        Section("references", "## References", _references(state), "holdfast ref list"),
+        Section(
+            "standing orders",
+            "## Standing orders",
+            _each(project or {}, "orders", _said),
+            "holdfast order list",
+        ),
+        Section("references", "## References", _each(state, "references", _reference), "holdfast ref list"),
         Section("notes", "## Notes", _notes(state), "holdfast log --type note"),
     ]
     return [section for section in found if section.lines]
 
 
-def _alerts(state: dict[str, Any], alerts: Sequence[str]) -> list[str]:
-    lines = []
-    for contest in contested.contests(state["registers"]):
-        rivals = ", ".join(quoted(str(r["value"]), r, 100) for r in contest["rivals"])
-        lines.append(
-            f"CONTESTED {token(contest['name'])}: {quoted(str(contest['value']), contest, 100)}; also set, "
-            f"unseen: {rivals}. Set it again to settle it."
-        )
+def _each(state: dict[str, Any], name: str, say: Callable[[Any], str]) -> Lines:
+    return Lines(parts.opened(state, name), say)
+
+
+def _alerts(state: dict[str, Any], alerts: Sequence[str]) -> Lines:
+    items: list[Any] = [*alerts, *contested.contests(state["registers"])]
     handoff = state.get("handoff")
     if handoff and not handoff["consumed_at"]:
         if handoff["claimed_by"]:
-            lines.append(
-                f"{token(handoff['id'])} is claimed by {fenced(handoff['claimed_by'], 60)} since {token(handoff['claimed_at'])}."
+            holder = fenced(handoff["claimed_by"], 60)
+            items.append(
+                f"{token(handoff['id'])} is claimed by {holder} since {token(handoff['claimed_at'])}."
             )
         else:
-            lines.append(
+            items.append(
                 f"{token(handoff['id'])} waits for a successor: `holdfast resume --claim` takes it on."
             )
-    if handoff and handoff.get("message") and not handoff["consumed_at"]:
-        lines.append(f"Handed off with: {quoted(handoff['message'], handoff, _LONG)}")
+        if handoff.get("message"):
+            items.append(f"Handed off with: {quoted(handoff['message'], handoff, _LONG)}")
     if parts.status(state) in ("blocked", "paused", "complete"):
-        lines.append(f"The session is {parts.status(state)}.")
-    unknown = state.get("unknown")
-    if unknown:
-        lines.append(f"{sum(unknown.values()):,} events are of types that this release does not know.")
-    return [*alerts, *lines]
+        items.append(f"The session is {parts.status(state)}.")
+    if unknown := state.get("unknown"):
+        items.append(f"{sum(unknown.values()):,} events are of types that this release does not know.")
+    return Lines(items, _contest)
+
+
+def _contest(contest: dict[str, Any]) -> str:
+    rivals = ", ".join(quoted(str(rival["value"]), rival, 100) for rival in contest["rivals"])
+    return (
+        f"CONTESTED {token(contest['name'])}: {quoted(str(contest['value']), contest, 100)}; also set, "
+        f"unseen: {rivals}. Set it again to settle it."
+    )
 
 
 def _set(state: dict[str, Any], name: str, length: int = _LONG) -> str | None:
@@ -98,33 +136,31 @@ def _place(state: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _task(state: dict[str, Any]) -> list[str]:
-    lines = []
+def _task(state: dict[str, Any]) -> Lines:
+    items: list[Any] = []
     task = parts.current_task(state)
     if task is not None:
-        lines.append(
+        items.append(
             f"now {token(task['id'])} [{token(task['status'])}] {quoted(task['title'], task, _SHORT)}"
         )
     plan = parts.proposed_plan(state)
     if plan is not None:
-        lines.append(f"{token(plan['id'])} waits for approval: {quoted(plan['title'], plan, _SHORT)}")
-    for other in parts.opened(state, "tasks"):
-        if task is None or other["id"] != task["id"]:
-            lines.append(
-                f"{token(other['id'])} [{token(other['status'])}] {quoted(other['title'], other, 120)}"
-            )
-    return lines
+        items.append(f"{token(plan['id'])} waits for approval: {quoted(plan['title'], plan, _SHORT)}")
+    items += [other for other in parts.opened(state, "tasks") if task is None or other["id"] != task["id"]]
+    return Lines(items, lambda other: _titled(other, 120))
 
 
-def _unsettled(state: dict[str, Any]) -> list[str]:
-    lines = []
-    for decision in parts.opened(state, "decisions"):
-        planned = f" planned: {fenced(decision['action'], _SHORT)}" if decision["action"] else ""
-        lines.append(
-            f"{token(decision['id'])} {quoted(decision['text'], decision, _SHORT)} "
-            f"because {fenced(decision['because'], _SHORT)}{planned}; check, then `holdfast settle {token(decision['id'])} OUTCOME`"
-        )
-    return lines
+def _titled(entry: dict[str, Any], length: int = _SHORT) -> str:
+    return f"{token(entry['id'])} [{token(entry['status'])}] {quoted(entry['title'], entry, length)}"
+
+
+def _unsettled(decision: dict[str, Any]) -> str:
+    planned = f" planned: {fenced(decision['action'], _SHORT)}" if decision["action"] else ""
+    return (
+        f"{token(decision['id'])} {quoted(decision['text'], decision, _SHORT)} "
+        f"because {fenced(decision['because'], _SHORT)}{planned}; "
+        f"check, then `holdfast settle {token(decision['id'])} OUTCOME`"
+    )
 
 
 def _checkpoint(state: dict[str, Any]) -> list[str]:
@@ -149,17 +185,8 @@ def _checkpoint(state: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _entries(state: dict[str, Any], name: str) -> list[str]:
-    return [
-        f"{token(entry['id'])} {quoted(entry['text'], entry, _SHORT)}" for entry in parts.opened(state, name)
-    ]
-
-
-def _loops(state: dict[str, Any]) -> list[str]:
-    return [
-        f"{token(loop['id'])} [{token(loop['status'])}] {quoted(loop['title'], loop, _SHORT)}"
-        for loop in parts.opened(state, "loops")
-    ]
+def _said(entry: dict[str, Any]) -> str:
+    return f"{token(entry['id'])} {quoted(entry['text'], entry, _SHORT)}"
 
 
 def _recent(state: dict[str, Any]) -> list[str]:
@@ -168,26 +195,14 @@ def _recent(state: dict[str, Any]) -> list[str]:
         verdict = "held" if decision["ok"] else "FAILED"
         rivals = "".join(f", elsewhere {fenced(rival['outcome'], 100)}" for rival in decision["rivals"])
         lines.append(
-            f"{token(decision['id'])} {quoted(decision['text'], decision, _SHORT)} because {fenced(decision['because'], 160)}; "
-            f"{verdict}: {fenced(decision['outcome'], 160)}{rivals}"
+            f"{token(decision['id'])} {quoted(decision['text'], decision, _SHORT)} "
+            f"because {fenced(decision['because'], 160)}; {verdict}: {fenced(decision['outcome'], 160)}{rivals}"
         )
     return lines
 
 
-def _orders(project: dict[str, Any] | None) -> list[str]:
-    return [
-        f"{token(order['id'])} {quoted(order['text'], order, _SHORT)}"
-        for order in parts.opened(project or {}, "orders")
-    ]
-
-
-def _references(state: dict[str, Any]) -> list[str]:
-    lines = []
-    for reference in parts.opened(state, "references"):
-        lines.append(
-            f"{token(reference['kind'])} {fenced(reference['path'], 160)} {reference['size']:,} bytes {origin(reference)}"
-        )
-    return lines
+def _reference(entry: dict[str, Any]) -> str:
+    return f"{token(entry['kind'])} {fenced(entry['path'], 160)} {entry['size']:,} bytes {origin(entry)}"
 
 
 def _notes(state: dict[str, Any]) -> list[str]:

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.views import parts
+from holdfast.core.concepts.budget import STRATEGIES, ZONES
 
 LIGHTS = {"comfortable": "🟢", "deliberate": "🟡", "warning": "🟠", "stop": "🔴"}
-STRATEGIES = {
-    "comfortable": "Explore freely; load what may help",
-    "deliberate": "Load with a purpose; say why each addition is needed",
-    "warning": "Load nothing more; look for what can be left out",
-    "stop": "Leave something out before going on",
-}
 _HERE = " ← YOU ARE HERE"
 
 
@@ -25,7 +19,7 @@ def percentage(budget: dict[str, Any]) -> int | None:
 def budget_lines(state: dict[str, Any]) -> list[str]:
     """The lines of the section Token Budget."""
     budget = state.get("budget") or {}
-    used, zone = budget.get("used", 0), budget.get("zone") or parts.ZONES[0]
+    used, zone = budget.get("used", 0), budget.get("zone") or ZONES[0]
     share = percentage(budget)
     if share is None:
         return [
@@ -34,7 +28,7 @@ def budget_lines(state: dict[str, Any]) -> list[str]:
             *_zones(budget, None),
         ]
     light = LIGHTS.get(zone, "")
-    spans = dict(zip(parts.ZONES, _spans(budget), strict=True))
+    spans = dict(zip(ZONES, _spans(budget), strict=True))
     return [
         f"**Status:** {used:,} / {budget['total']:,} tokens ({share}%) - {zone}",
         f"**Phase:** {light} {zone.capitalize()} zone ({spans.get(zone, '')})",
@@ -49,8 +43,8 @@ def _spans(budget: dict[str, Any]) -> list[str]:
 
 def _zones(budget: dict[str, Any], zone: str | None) -> list[str]:
     meanings = ("exploratory", "focused", "reduce context", "must exclude")
-    lines = [f"**Strategy:** {STRATEGIES.get(zone or '', 'Set a total: holdfast budget')}", ""]
-    for name, span, meaning in zip(parts.ZONES, _spans(budget), meanings, strict=True):
+    lines = [f"**Strategy:** {STRATEGIES.get(zone or '', 'Set a total: `holdfast budget set TOKENS`.')}", ""]
+    for name, span, meaning in zip(ZONES, _spans(budget), meanings, strict=True):
         here = _HERE if name == zone else ""
         lines.append(f"- {span} {LIGHTS[name]} {name.capitalize()} ({meaning}){here}")
     return lines

@@ -33,20 +33,27 @@ def loops_md(state: dict[str, Any]) -> str:
     lines += _cut(len(opened) - _ALL, "open loops", "holdfast loop list")
     closed = parts.closed(state, "loops")
     if closed:
-        lines += ["## Closed lately", "", "| ID | Title | Outcome | Decision | Closed |", "|----|----|----|----|----|"]
+        lines += [
+            "## Closed lately",
+            "",
+            "| ID | Title | Outcome | Decision | Closed |",
+            "|----|----|----|----|----|",
+        ]
         for loop in reversed(closed):
             lines.append(
                 f"| {cell(loop['id'])} | {cell(loop['title'])} | {cell(loop['outcome'], 400)} "
                 f"| {cell(str(loop.get('decision') or ''))} | {_minute(loop['closed_at'])} |"
             )
         lines.append("")
-    return _page(lines)
+    return _page(lines, state)
 
 
 def context_md(state: dict[str, Any]) -> str:
     """What is loaded: the items of the budget and the files that the session refers to."""
     lines = [*_head(state, "Context"), "## Token Budget", "", *budget_lines(state), ""]
-    items = sorted((state.get("budget") or {}).get("items", {}).items(), key=lambda item: (-item[1]["tokens"], item[0]))
+    items = sorted(
+        (state.get("budget") or {}).get("items", {}).items(), key=lambda item: (-item[1]["tokens"], item[0])
+    )
     for title, included in (("## Included", True), ("## Excluded", False)):
         chosen = [(name, item["tokens"]) for name, item in items if item["included"] is included]
         lines += [title, ""]
@@ -61,13 +68,14 @@ def context_md(state: dict[str, Any]) -> str:
     if references:
         lines += ["| File | Kind | Bytes | Hash | By |", "|----|----|----:|----|----|"]
         lines += [
-            f"| {cell(r['path'], 300)} | {cell(r['kind'])} | {r['size']:,} | {cell(str(r['hash']), 16)} | {cell(r['by'])} |"
+            f"| {cell(r['path'], 300)} | {cell(r['kind'])} | {r['size']:,} "
+            f"| {cell(str(r['hash']), 16)} | {cell(r['by'])} |"
             for r in references[:_ALL]
         ]
         lines += ["", *_cut(len(references) - _ALL, "files", "holdfast ref list")]
     else:
         lines += ["None.", ""]
-    return _page(lines)
+    return _page(lines, state)
 
 
 def handoff_md(state: dict[str, Any], project: dict[str, Any] | None = None) -> str:
@@ -76,16 +84,29 @@ def handoff_md(state: dict[str, Any], project: dict[str, Any] | None = None) -> 
     lines = [*_head(state, "Handoff")]
     if handoff:
         claim = f"claimed by {inline(handoff['claimed_by'])}" if handoff["claimed_by"] else "not claimed"
-        lines += [f"**{inline(handoff['id'])}** by {inline(handoff['by'])}, {_minute(handoff['at'])}; {claim}.", ""]
+        lines += [
+            f"**{inline(handoff['id'])}** by {inline(handoff['by'])}, {_minute(handoff['at'])}; {claim}.",
+            "",
+        ]
         if handoff.get("message"):
             lines += [inline(handoff["message"], 700), ""]
     lines += ["`holdfast resume --claim` takes this on.", ""]
     lines += ["## Objective", "", inline(parts.value(state, "goal"), 700), ""]
-    lines += ["## Phase", "", f"{inline(parts.value(state, 'phase') or 'none')} {parts.phase_place(state)}".rstrip(), ""]
+    lines += [
+        "## Phase",
+        "",
+        f"{inline(parts.value(state, 'phase') or 'none')} {parts.phase_place(state)}".rstrip(),
+        "",
+    ]
     lines += _contested(state)
     task = parts.current_task(state)
     if task:
-        lines += ["## Task", "", f"- {inline(task['id'])} ({inline(task['status'])}): {inline(task['title'], 400)}", ""]
+        lines += [
+            "## Task",
+            "",
+            f"- {inline(task['id'])} ({inline(task['status'])}): {inline(task['title'], 400)}",
+            "",
+        ]
     lines += _decisions(state)
     lines += _checkpoint(state)
     lines += _listed(state, "Risks", "risks", "text")
@@ -94,7 +115,7 @@ def handoff_md(state: dict[str, Any], project: dict[str, Any] | None = None) -> 
     lines += _listed(state, "Open Loops", "loops", "title")
     if project:
         lines += _listed(project, "Standing Orders", "orders", "text")
-    return _page(lines)
+    return _page(lines, state)
 
 
 def continue_here(state: dict[str, Any]) -> str:
@@ -117,7 +138,7 @@ def continue_here(state: dict[str, Any]) -> str:
     lines += ["", *_checkpoint(state), *_listed(state, "Next Actions", "next", "text")]
     session = inline(str(state["session"]))
     lines += [f"To go on: `holdfast continue --session {session}`, then `holdfast resume`.", ""]
-    return _page(lines)
+    return _page(lines, state)
 
 
 PAGES: dict[str, Callable[[dict[str, Any]], str]] = {"LOOPS.md": loops_md, "CONTEXT.md": context_md}
@@ -141,8 +162,8 @@ def _head(state: dict[str, Any], title: str) -> list[str]:
     ]
 
 
-def _page(lines: list[str]) -> str:
-    return sealed("\n".join(lines).rstrip("\n") + "\n")
+def _page(lines: list[str], state: dict[str, Any]) -> str:
+    return sealed("\n".join(lines).rstrip("\n") + "\n", state["head"])
 
 
 def _minute(at: str) -> str:
@@ -159,9 +180,12 @@ def _contested(state: dict[str, Any]) -> list[str]:
         return []
     lines = ["## Contested", ""]
     for contest in contests[:_ALL]:
-        rivals = ", ".join(f"{inline(str(r['value']), 200)} (by {inline(r['by'])})" for r in contest["rivals"])
+        rivals = ", ".join(
+            f"{inline(str(r['value']), 200)} (by {inline(r['by'])})" for r in contest["rivals"]
+        )
         lines.append(
-            f"- {inline(contest['name'])} is {inline(str(contest['value']), 200)} (by {inline(contest['by'])}); also set: {rivals}"
+            f"- {inline(contest['name'])} is {inline(str(contest['value']), 200)} "
+            f"(by {inline(contest['by'])}); also set: {rivals}"
         )
     return [*lines, ""]
 

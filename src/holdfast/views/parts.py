@@ -8,7 +8,6 @@ from holdfast.core import contested
 
 Entry = dict[str, Any]
 
-ZONES = ("comfortable", "deliberate", "warning", "stop")
 STATUSES = {
     "working": "Working",
     "blocked": "Blocked",
@@ -57,11 +56,11 @@ def proposed_plan(state: dict[str, Any]) -> Entry | None:
 def status(state: dict[str, Any]) -> str:
     """The status of a session; what nobody has set is worked out."""
     given = value(state, "status")
+    if given and given != "working":
+        return given
     if state.get("discussion"):
-        given = "discussion"
-    elif not given:
-        given = "awaiting input" if proposed_plan(state) else "working"
-    return given
+        return "discussion"
+    return "awaiting input" if proposed_plan(state) and not current_task(state) else "working"
 
 
 def phase_place(state: dict[str, Any]) -> str:

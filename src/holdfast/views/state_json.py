@@ -7,14 +7,13 @@ too large it is made again with less of each, until it fits: the smallest measur
 from __future__ import annotations
 
 import json
-import re
 from json.encoder import encode_basestring
 from typing import Any, NamedTuple
 
 from holdfast.core import contested
 from holdfast.views import parts
-from holdfast.views.markdown import HIDDEN
-from holdfast.views.seal import MARK, sealed
+from holdfast.views.markdown import hidden_in
+from holdfast.views.seal import ADDED, MARK, sealed
 
 CAP = 10_000
 """Bytes of ``state.json``; a round number below 10 KB."""
@@ -230,13 +229,12 @@ def size_in_file(text: str) -> int:
 
 def _inert(encoded: str) -> str:
     """JSON whose text cannot act on a terminal that shows the file; a parser reads the same text."""
-    return encoded if encoded.isascii() and "\x7f" not in encoded else HIDDEN.sub(_escape, encoded)
+    if encoded.isascii() and "\x7f" not in encoded:
+        return encoded
+    return encoded.translate({ord(c): _escape(ord(c)) for c in hidden_in(encoded)})
 
 
-def _escape(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    if code in (0x0A, 0x09):
-        return match[0]
+def _escape(code: int) -> str:
     if code < 0x10000:
         return f"\\u{code:04x}"
     code -= 0x10000
@@ -249,6 +247,6 @@ def render(state: dict[str, Any]) -> str:
     for measure in MEASURES:
         text = json.dumps({"seal": MARK, **contract(state, measure)}, ensure_ascii=False, indent=2) + "\n"
         text = _inert(text)
-        if len(text.encode()) < CAP:
+        if len(text.encode()) + ADDED < CAP:
             break
-    return sealed(text)
+    return sealed(text, state["head"])

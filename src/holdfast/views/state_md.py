@@ -38,7 +38,7 @@ def render(state: dict[str, Any]) -> str:
         *_stack(state),
         *_recent(state),
     ]
-    return sealed("\n".join(lines).rstrip("\n") + "\n")
+    return sealed("\n".join(lines).rstrip("\n") + "\n", state["head"])
 
 
 def _field(text: object) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.errors import Unavailable
+from holdfast.core.stream import PROJECT, last_part
+from holdfast.errors import HoldfastError, Unavailable
 from holdfast.store.project_folder import CONTINUE, HANDOFF, ProjectFolder, beside
+from holdfast.store.protocol import Fault
 from holdfast.views import parts, seal
 
 if TYPE_CHECKING:
     from holdfast.views.brief import Brief
-    from holdfast.workspace.handle import Receipt
+    from holdfast.workspace.handle import Handle, Receipt
     from holdfast.workspace.session import Session
     from holdfast.workspace.workspace import Workspace
 
@@ -23,7 +25,9 @@ class Handover(NamedTuple):
     receipt: Receipt
     text: str
     path: str | None
-    """Where the page was written; None in a workspace without a folder."""
+    """Where the page was written; None if it was not."""
+    warnings: list[str]
+    """Files that could not be brought up to date, and why. The handoff itself is committed."""
 
 
 def make_brief(session: Session, budget: int | None = None) -> Brief:
@@ -44,13 +48,14 @@ def make_brief(session: Session, budget: int | None = None) -> Brief:
 
 def project_state(workspace: Workspace) -> dict[str, Any]:
     """The state of the project's stream."""
-    from holdfast.core.stream import PROJECT
     from holdfast.workspace.handle import Handle
 
     return Handle(workspace, PROJECT).peek().state
 
 
-def hand_off(session: Session, message: str | None = None, *, op: str | None = None, expect: int | None = None) -> Handover:
+def hand_off(
+    session: Session, message: str | None = None, *, op: str | None = None, expect: int | None = None
+) -> Handover:
     """Hand the session on, and write ``handoff/latest.md`` for whoever comes next."""
     from holdfast.views.agents_md import has_block
     from holdfast.views.pages import handoff_md
@@ -59,11 +64,25 @@ def hand_off(session: Session, message: str | None = None, *, op: str | None = N
     text = handoff_md(session.peek().state, project_state(session.workspace))
     folder = beside(session.workspace.where)
     if folder is None:
-        return Handover(receipt, text, None)
-    path = folder.write(HANDOFF, text.encode())
-    if has_block(folder.read(AGENTS)):
-        refresh_block(session.workspace, session)
-    return Handover(receipt, text, path)
+        return Handover(receipt, text, None, [])
+    path, warnings = None, []
+    try:
+        path = _write_page(folder, HANDOFF, text)
+        if path is None:
+            warnings.append(f"{HANDOFF} was not made by holdfast or was edited by hand; it is left as it is.")
+        if has_block(folder.read(AGENTS)):
+            refresh_block(session.workspace, session)
+    except (HoldfastError, OSError) as error:
+        warnings.append(str(error))
+    return Handover(receipt, text, path, warnings)
+
+
+def _write_page(folder: ProjectFolder, name: str, text: str) -> str | None:
+    """Put a page in its place, unless a person's own words are there."""
+    found = folder.read(name)
+    if found is not None and seal.condition(found) == "edited":
+        return None
+    return folder.write(name, text.encode())
 
 
 def refresh_block(
@@ -81,8 +100,21 @@ def refresh_block(
     return f"{folder.root}/{file}", wanted != found
 
 
-def mark_pause(session: Session) -> None:
-    """Keep ``.continue-here.md`` beside a paused session of this place, and take it away when the session goes on."""
+def show_pause(session: Handle) -> None:
+    """Bring ``.continue-here.md`` up to date. The commit is durable: a page that cannot be written is told of."""
+    try:
+        mark_pause(session)
+    except (HoldfastError, OSError) as problem:
+        session.workspace.report(
+            Fault(session.stream, CONTINUE, str(problem), action="the session has it all")
+        )
+
+
+def mark_pause(session: Handle) -> None:
+    """Keep ``.continue-here.md`` beside a paused session, and take it away when the session goes on.
+
+    The file only shows what is committed: a caller that cannot write it has lost nothing.
+    """
     folder = beside(session.workspace.where)
     if folder is None:
         return
@@ -92,15 +124,13 @@ def mark_pause(session: Session) -> None:
     if paused:
         from holdfast.views.pages import continue_here
 
-        text = continue_here(state).encode()
-        if found != text and (found is None or seal.condition(found) != "edited"):
-            folder.write(CONTINUE, text)
+        _write_page(folder, CONTINUE, continue_here(state))
     elif found is not None and seal.condition(found) == "intact" and _tells_of(found, session):
         folder.remove(CONTINUE)
 
 
-def _tells_of(page: bytes, session: Session) -> bool:
-    return f"\nsession: {session.id}\n".encode() in page
+def _tells_of(page: bytes, session: Handle) -> bool:
+    return f"\nsession: {last_part(session.stream)}\n".encode() in page
 
 
 def _folder(workspace: Workspace) -> ProjectFolder:

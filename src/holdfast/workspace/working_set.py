@@ -32,14 +32,17 @@ class WorkingSet:
         self._stream = stream
         self._note = f"local/snapshots/{stream.replace('/', '+')}"
         self._kind = "session" if stream.startswith("sessions/") else stream.split("/")[0].rstrip("s")
-        self._state = fold.blank(self._kind)
+        self._state: dict[str, Any] | None = None
         self._pending: list[bytes | Commit] = []
         self._saved = 0
+        self._durable = False
         self._load()
 
     @property
     def state(self) -> dict[str, Any]:
         """The state up to the cursor. Not a copy: not to be changed by the caller."""
+        if self._state is None:
+            self._state = fold.blank(self._kind)
         if self._pending:
             fold.fold(self._state, self._pending)
             self._pending = []
@@ -58,8 +61,9 @@ class WorkingSet:
             self._pending = []
             self._saved = 0
             fold.fold(self._state, tail.lines)
-        else:
+        elif tail.lines:
             self._pending += tail.lines
+            self._durable = False
         self.version, self.head = tail.version, tail.head
         self.cursor, self.faults = tail.cursor, tail.faults
         return tail.restarted
@@ -67,9 +71,17 @@ class WorkingSet:
     def took(self, appended: Appended) -> None:
         """Take in the commit that was just appended behind everything taken in so far."""
         self._pending.append(appended.commit)
+        self._durable = True
         self.version, self.head, self.cursor = appended.version, appended.commit.id, appended.cursor
         if self.version // EVERY > self._saved // EVERY:
-            # This commit is acknowledged, and one sync covers all before it: the snapshot is of durable commits.
+            self.save()
+
+    def settle(self) -> None:
+        """Keep a snapshot at the end of a command, so that the next one has nothing to fold.
+
+        Only behind an own commit: it is acknowledged, and one sync covers all before it (I6).
+        """
+        if self._durable and self.version > self._saved:
             self.save()
 
     def save(self) -> None:
@@ -98,4 +110,4 @@ class WorkingSet:
         self._state = snapshot["state"]
         self.cursor = snapshot["cursor"]
         self.version = self._saved = snapshot["version"]
-        self.head = self._state["head"] or ids.ZERO
+        self.head = snapshot["state"]["head"] or ids.ZERO

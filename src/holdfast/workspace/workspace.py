@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from holdfast.core import commit as codec
-from holdfast.core import ids, moment
-from holdfast.core.concepts import phase as phase_concept
-from holdfast.core.concepts import session as session_concept
+from holdfast.core import concepts, ids, moment
 from holdfast.core.hashing import blake2b
 from holdfast.core.ids import checked_name
-from holdfast.core.stream import PROJECT, last_part, owner, session_stream
+from holdfast.core.stream import PROJECT, last_part, owner, session_stream, user_stream
 from holdfast.core.text import NAME_CAP, checked_text
 from holdfast.errors import InvalidName, NoSession, NotFound, Refused
 from holdfast.store import find
@@ -21,6 +19,11 @@ from holdfast.store.url import open_store
 from holdfast.workspace import publish
 from holdfast.workspace.handle import Handle
 from holdfast.workspace.session import Session
+
+if TYPE_CHECKING:
+    from holdfast.store.beside import Beside
+    from holdfast.workspace.person import Person
+    from holdfast.workspace.project import Project
 
 POINTER = "local/current"
 
@@ -101,8 +104,8 @@ class Workspace:
         session = Session(self, session_stream(self.user, name))
 
         def begin(state: dict[str, Any], mint: Any) -> list[codec.Event]:
-            events = session_concept.start(state, name, self.user, goal)
-            return events + (phase_concept.declare(state, phases, transitions) if phases else [])
+            events = concepts.session.start(state, name, self.user, goal)
+            return events + (concepts.phase.declare(state, phases, transitions) if phases else [])
 
         session.commit(begin, op=op)
         self.switch(name)
@@ -150,6 +153,30 @@ class Workspace:
         some = ", ".join(f"{owner(stream)}/{last_part(stream)}" for stream in matches[:5])
         raise InvalidName(f"{name} can mean {len(matches)} sessions: {some}.", hint="Give more of the id.")
 
+    # -- what belongs to all sessions ---------------------------------------------------------------------
+
+    @property
+    def project(self) -> Project:
+        """Backlog, standing orders, controls, facts and decisions of the project."""
+        from holdfast.workspace.project import Project
+
+        return Project(self, PROJECT)
+
+    @property
+    def me(self) -> Person:
+        """The user of this workspace, with preferences."""
+        from holdfast.workspace.person import Person
+
+        return Person(self, user_stream(self.user))
+
+    def files(self, stream: str) -> Beside:
+        """The files that a stream can refer to: the project's, and its own where the store has folders."""
+        from holdfast.store.beside import Beside
+
+        if self.store.capabilities.name == "files":
+            return Beside(os.path.dirname(self.where), os.path.join(self.where, stream))
+        return Beside(find.project_root(os.getcwd()))
+
     # -- across sessions ----------------------------------------------------------------------------------
 
     def recover(self) -> list[dict[str, Any]]:
@@ -190,6 +217,7 @@ class Workspace:
             _, handle = self._stale.popitem()
             if isinstance(handle, Session):
                 faults += publish.publish(handle)
+            handle.settle_down()
         return faults
 
     def close(self) -> None:

@@ -30,6 +30,7 @@ def _saved(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
         "tools": data.get("tools", [])[:SHOWN],
         "at": commit.at,
         "by": commit.by,
+        "origin": commit.origin,
         "commit": commit.id,
     }
     state["recovery"]["last_agent"] = commit.by

@@ -131,6 +131,7 @@ def decide(
 def settle(state: dict[str, Any], short_id: str, outcome: str, ok: bool = True) -> list[Event]:
     """Write down how a decision turned out."""
     decisions = state["decisions"]
+    short_id = numbers.whole(state, short_id)
     try:
         full = numbers.resolve(short_id, decisions["open"], "open decision")
     except NotFound:

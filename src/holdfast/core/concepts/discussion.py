@@ -29,6 +29,7 @@ def _opened(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None
         "return_to": data["return_to"],
         "at": commit.at,
         "by": commit.by,
+        "origin": commit.origin,
     }
 
 

@@ -87,7 +87,7 @@ def hand_off(state: dict[str, Any], mint: Callable[[str], str], message: str | N
     return [Event("handoff.made", data)]
 
 
-class Yours(Exception):  # noqa: N818 - a turn of events, not an error
+class Yours(Exception):
     """The claimant has the handoff already."""
 
 

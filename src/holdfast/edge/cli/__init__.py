@@ -21,6 +21,7 @@ GROUPS = {
         "start": "sessions",
         "status": "sessions",
         "resume": "sessions",
+        "do": "acts",
         "decide": "decisions",
         "settle": "decisions",
         "phase": "phases",
@@ -34,6 +35,7 @@ GROUPS = {
         "continue": "breaks",
         "complete": "breaks",
         "recover": "decisions",
+        "handoff": "handoffs",
     },
     "The work": {
         "goal": "goals",
@@ -54,13 +56,27 @@ GROUPS = {
     "Sessions and history": {
         "sessions": "sessions",
         "switch": "sessions",
+        "brief": "sessions",
+        "view": "handoffs",
         "log": "history",
         "show": "history",
         "diff": "history",
     },
+    "Knowledge": {
+        "backlog": "backlogs",
+        "budget": "budgets",
+        "control": "rules",
+        "export": "exports",
+        "fact": "rules",
+        "message": "messages",
+        "order": "rules",
+        "prefer": "rules",
+        "ref": "references",
+    },
     "Programs and upkeep": {
         "record": "notes",
         "doctor": "setup",
+        "agents-md": "handoffs",
     },
 }
 COMMANDS = {name: module for group in GROUPS.values() for name, module in group.items()}

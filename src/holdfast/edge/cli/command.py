@@ -13,6 +13,7 @@ from holdfast.errors import Usage
 
 if TYPE_CHECKING:
     from holdfast.workspace.handle import Receipt
+    from holdfast.workspace.project import Project
     from holdfast.workspace.session import Session
     from holdfast.workspace.workspace import Workspace
 
@@ -49,6 +50,11 @@ def verbs(summary: str, commands: dict[str, Command], *, default: str = "") -> C
     """A command of several verbs."""
     examples = tuple(command.examples[0] for command in commands.values())
     return Command(summary, nothing, _no_verb, examples, verbs=commands, default=default)
+
+
+def group(summary: str, commands: dict[str, Command]) -> Command:
+    """A command of several verbs that is the first of them when it stands alone."""
+    return verbs(summary, commands, default=next(iter(commands)))
 
 
 def _no_verb(arguments: argparse.Namespace) -> Output:
@@ -175,3 +181,14 @@ def on_session(
             for fault in workspace.publish():
                 sys.stderr.write(f"holdfast: {fault.where}: {fault.what}; {fault.action}.\n")
         return output
+
+
+def on_project(arguments: argparse.Namespace, act: Callable[[Project], Output]) -> Output:
+    """Run ``act`` on the project of the workspace that the arguments name."""
+    with open_here(arguments) as workspace:
+        return act(workspace.project)
+
+
+def receipt_output(text: str, receipt: Receipt, **data: Any) -> Output:
+    """What a command that wrote one commit says."""
+    return Output(text, {"id": receipt.id, "version": receipt.version, "commit": receipt.commit, **data})

@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
-
-from holdfast.core.concepts import discussion
-from holdfast.core.concepts import session as concept
-from holdfast.errors import HoldfastError
-from holdfast.store.protocol import Fault
+from holdfast.core import concepts
 from holdfast.workspace.handle import Handle, Receipt
-
-if TYPE_CHECKING:
-    from holdfast.workspace.session import Session
 
 
 class Breaks(Handle):
@@ -27,40 +19,41 @@ class Breaks(Handle):
 
         The project's folder gets a ``.continue-here.md`` that shows it, until the session goes on.
         """
-        receipt = self.commit(lambda state, mint: concept.pause(state, notes, action), op=op, expect=expect)
+        receipt = self.commit(
+            lambda state, mint: concepts.session.pause(state, notes, action), op=op, expect=expect
+        )
         return self._shown(receipt)
 
     def continue_(self, *, op: str | None = None, expect: int | None = None) -> Receipt:
         """Take the session up again after a pause, or come back from a discussion."""
-        receipt = self.commit(lambda state, mint: concept.go_on(state), op=op, expect=expect)
+        receipt = self.commit(lambda state, mint: concepts.session.go_on(state), op=op, expect=expect)
         return self._shown(receipt)
 
     def complete(
         self, outcome: str | None = None, *, op: str | None = None, expect: int | None = None
     ) -> Receipt:
         """The work is done. What is still open stays open and visible."""
-        receipt = self.commit(lambda state, mint: concept.complete(state, outcome), op=op, expect=expect)
+        receipt = self.commit(
+            lambda state, mint: concepts.session.complete(state, outcome), op=op, expect=expect
+        )
         return self._shown(receipt)
 
     def discuss(self, topic: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
         """Fork into a discussion; task, focus, status and phase are remembered. One level deep."""
-        return self.commit(lambda state, mint: discussion.open_discussion(state, topic), op=op, expect=expect)
+        return self.commit(
+            lambda state, mint: concepts.discussion.open_discussion(state, topic), op=op, expect=expect
+        )
 
     def return_(
         self, summary: str | None = None, *, op: str | None = None, expect: int | None = None
     ) -> Receipt:
         """End the discussion and come back to the exact place."""
         return self.commit(
-            lambda state, mint: discussion.close_discussion(state, summary), op=op, expect=expect
+            lambda state, mint: concepts.discussion.close_discussion(state, summary), op=op, expect=expect
         )
 
     def _shown(self, receipt: Receipt) -> Receipt:
-        """Bring ``.continue-here.md`` up to date. The commit is durable: a page that cannot be written is told."""
-        from holdfast.store.project_folder import CONTINUE
-        from holdfast.workspace.handover import mark_pause
+        from holdfast.workspace.handover import show_pause
 
-        try:
-            mark_pause(cast("Session", self))
-        except (HoldfastError, OSError) as problem:
-            self.workspace.report(Fault(self.stream, CONTINUE, str(problem), action="the session has it all"))
+        show_pause(self)
         return receipt

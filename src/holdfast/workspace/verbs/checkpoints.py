@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from holdfast.core.concepts import checkpoint as concept
+from holdfast.core import concepts
 from holdfast.workspace.handle import Handle, Receipt
 
 
@@ -24,7 +24,7 @@ class Checkpoints(Handle):
         """Save how far the work has come, and how to go on from there."""
         steps, names = _listed(pending), _listed(tools)
         return self.commit(
-            lambda state, mint: concept.save(
+            lambda state, mint: concepts.checkpoint.save(
                 state,
                 message,
                 last_completed=last_completed,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from types import TracebackType
 
-from holdfast.core.concepts import decision as concept
+from holdfast.core import concepts
 from holdfast.workspace.handle import Handle, Receipt
 
 
@@ -32,7 +32,7 @@ class Decisions(Handle):
         others = list(alternatives)
         links = {"loop": loop, "task": task, "risk": risk}
         return self.commit(
-            lambda state, mint: concept.decide(
+            lambda state, mint: concepts.decision.decide(
                 state, mint, text, because, action, others, revisit_when, links=links, supersedes=supersedes
             ),
             op=op,
@@ -50,7 +50,7 @@ class Decisions(Handle):
     ) -> Receipt:
         """Write down how a decision turned out."""
         return self.commit(
-            lambda state, mint: concept.settle(state, decision, outcome, ok), op=op, expect=expect
+            lambda state, mint: concepts.decision.settle(state, decision, outcome, ok), op=op, expect=expect
         )
 
     def acting(

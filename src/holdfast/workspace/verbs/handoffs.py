@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.core.concepts import handoff as concept
+from holdfast.core import concepts
 from holdfast.workspace.handle import Handle, Receipt
 
 
@@ -13,7 +13,9 @@ class Handoffs(Handle):
         self, message: str | None = None, *, op: str | None = None, expect: int | None = None
     ) -> Receipt:
         """Hand the work on; whoever goes on claims it with ``claim``."""
-        return self.commit(lambda state, mint: concept.hand_off(state, mint, message), op=op, expect=expect)
+        return self.commit(
+            lambda state, mint: concepts.handoff.hand_off(state, mint, message), op=op, expect=expect
+        )
 
     def claim(
         self,
@@ -31,9 +33,11 @@ class Handoffs(Handle):
         name = claimant if claimant is not None else self.workspace.by
         try:
             return self.commit(
-                lambda state, mint: concept.claim(state, name, take_over=take_over), op=op, expect=expect
+                lambda state, mint: concepts.handoff.claim(state, name, take_over=take_over),
+                op=op,
+                expect=expect,
             )
-        except concept.Yours:
+        except concepts.handoff.Yours:
             working_set = self.peek()
             held: dict[str, Any] = working_set.state["handoff"]
             return Receipt(held["id"], working_set.version, held["claim"], held["claimed_at"], True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.core.concepts import loop as concept
+from holdfast.core import concepts
 from holdfast.workspace.handle import Handle, Receipt
 
 
@@ -11,11 +11,13 @@ class Loops(Handle):
         self, title: str, *, context: str | None = None, op: str | None = None, expect: int | None = None
     ) -> Receipt:
         """Keep an open question."""
-        return self.commit(lambda state, mint: concept.add(state, mint, title, context), op=op, expect=expect)
+        return self.commit(
+            lambda state, mint: concepts.loop.add(state, mint, title, context), op=op, expect=expect
+        )
 
     def explore_loop(self, loop: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
         """Begin to look into a question."""
-        return self.commit(lambda state, mint: concept.explore(state, loop), op=op, expect=expect)
+        return self.commit(lambda state, mint: concepts.loop.explore(state, loop), op=op, expect=expect)
 
     def close_loop(
         self,
@@ -29,7 +31,7 @@ class Loops(Handle):
     ) -> Receipt:
         """Answer a question. With ``decide`` the same commit makes a decision of it, linked both ways."""
         return self.commit(
-            lambda state, mint: concept.close(state, mint, loop, outcome, decide, because),
+            lambda state, mint: concepts.loop.close(state, mint, loop, outcome, decide, because),
             op=op,
             expect=expect,
         )

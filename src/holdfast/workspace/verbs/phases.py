@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.core.concepts import phase as concept
+from holdfast.core import concepts
 from holdfast.workspace.handle import Handle, Receipt
 
 
@@ -20,19 +20,21 @@ class Phases(Handle):
         ``transitions`` says for each phase which ones may follow; without it, the next one and all earlier ones.
         """
         return self.commit(
-            lambda state, mint: concept.declare(state, phases, transitions), op=op, expect=expect
+            lambda state, mint: concepts.phase.declare(state, phases, transitions), op=op, expect=expect
         )
 
     def enter_phase(self, name: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
         """Go to another phase; refused with the list of what is allowed if the transitions forbid it."""
-        return self.commit(lambda state, mint: concept.enter(state, name), op=op, expect=expect)
+        return self.commit(lambda state, mint: concepts.phase.enter(state, name), op=op, expect=expect)
 
     def complete_phase(self, *, op: str | None = None, expect: int | None = None) -> Receipt:
         """The present phase is done: go to the next."""
-        return self.commit(lambda state, mint: concept.complete(state), op=op, expect=expect)
+        return self.commit(lambda state, mint: concepts.phase.complete(state), op=op, expect=expect)
 
     def skip_to_phase(
         self, name: str, because: str, *, op: str | None = None, expect: int | None = None
     ) -> Receipt:
         """Jump to any declared phase, with the reason."""
-        return self.commit(lambda state, mint: concept.skip_to(state, name, because), op=op, expect=expect)
+        return self.commit(
+            lambda state, mint: concepts.phase.skip_to(state, name, because), op=op, expect=expect
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.core.concepts import plan as concept
+from holdfast.core import concepts
 from holdfast.workspace.handle import Handle, Receipt
 
 
@@ -18,14 +18,16 @@ class Plans(Handle):
     ) -> Receipt:
         """Put a plan up for approval; it may take the place of one that waits."""
         return self.commit(
-            lambda state, mint: concept.propose(state, mint, title, text, supersedes), op=op, expect=expect
+            lambda state, mint: concepts.plan.propose(state, mint, title, text, supersedes),
+            op=op,
+            expect=expect,
         )
 
     def edit_plan(
         self, plan: str | None, text: str, *, op: str | None = None, expect: int | None = None
     ) -> Receipt:
         """Change the text of a plan; None is the only one that waits."""
-        return self.commit(lambda state, mint: concept.edit(state, plan, text), op=op, expect=expect)
+        return self.commit(lambda state, mint: concepts.plan.edit(state, plan, text), op=op, expect=expect)
 
     def approve_plan(
         self,
@@ -36,10 +38,14 @@ class Plans(Handle):
         expect: int | None = None,
     ) -> Receipt:
         """The plan will be carried out; without an id, the only one that waits."""
-        return self.commit(lambda state, mint: concept.approve(state, plan, reason), op=op, expect=expect)
+        return self.commit(
+            lambda state, mint: concepts.plan.approve(state, plan, reason), op=op, expect=expect
+        )
 
     def reject_plan(
         self, plan: str | None, reason: str, *, op: str | None = None, expect: int | None = None
     ) -> Receipt:
         """The plan will not be carried out, and why; None is the only one that waits."""
-        return self.commit(lambda state, mint: concept.reject(state, plan, reason), op=op, expect=expect)
+        return self.commit(
+            lambda state, mint: concepts.plan.reject(state, plan, reason), op=op, expect=expect
+        )

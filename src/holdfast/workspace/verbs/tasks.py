@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from holdfast.core.concepts import task as concept
+from holdfast.core import concepts
 from holdfast.errors import NotFound
 from holdfast.workspace.handle import Handle, Receipt
 
@@ -20,13 +20,15 @@ class Tasks(Handle):
     ) -> Receipt:
         """Add a task at the end; it can wait for others."""
         needs = list(depends_on)
-        return self.commit(lambda state, mint: concept.add(state, mint, title, needs), op=op, expect=expect)
+        return self.commit(
+            lambda state, mint: concepts.task.add(state, mint, title, needs), op=op, expect=expect
+        )
 
     def start_task(
         self, task: str | None = None, *, op: str | None = None, expect: int | None = None
     ) -> Receipt:
         """Begin a task, which makes it the current one; without an id, the next that is ready."""
-        return self.commit(lambda state, mint: concept.start(state, task), op=op, expect=expect)
+        return self.commit(lambda state, mint: concepts.task.start(state, task), op=op, expect=expect)
 
     def complete_task(
         self,
@@ -37,25 +39,27 @@ class Tasks(Handle):
         expect: int | None = None,
     ) -> Receipt:
         """A task (the current one, if none is named) is done; the next that is ready becomes the current one."""
-        return self.commit(lambda state, mint: concept.complete(state, task, result), op=op, expect=expect)
+        return self.commit(
+            lambda state, mint: concepts.task.complete(state, task, result), op=op, expect=expect
+        )
 
     def skip_task(
         self, task: str | None = None, *, reason: str, op: str | None = None, expect: int | None = None
     ) -> Receipt:
         """A task (the current one, if none is named) will not be done, and why."""
-        return self.commit(lambda state, mint: concept.skip(state, task, reason), op=op, expect=expect)
+        return self.commit(lambda state, mint: concepts.task.skip(state, task, reason), op=op, expect=expect)
 
     def block_task(
         self, task: str | None = None, *, reason: str, op: str | None = None, expect: int | None = None
     ) -> Receipt:
         """Something keeps a task from going on."""
-        return self.commit(lambda state, mint: concept.block(state, task, reason), op=op, expect=expect)
+        return self.commit(lambda state, mint: concepts.task.block(state, task, reason), op=op, expect=expect)
 
     def unblock_task(
         self, task: str | None = None, *, op: str | None = None, expect: int | None = None
     ) -> Receipt:
         """Nothing keeps a task from going on any more."""
-        return self.commit(lambda state, mint: concept.unblock(state, task), op=op, expect=expect)
+        return self.commit(lambda state, mint: concepts.task.unblock(state, task), op=op, expect=expect)
 
     def results(self, of: str | None = None) -> dict[str, str]:
         """What the completed tasks left behind, in full, in the order in which they were completed.

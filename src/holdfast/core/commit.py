@@ -59,6 +59,7 @@ class Commit(NamedTuple):
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False).encode
+_text = json.encoder.encode_basestring
 
 
 def chain(previous: str, body: bytes) -> str:
@@ -70,18 +71,13 @@ def chain(previous: str, body: bytes) -> str:
 
 def encode(draft: Draft, commit_id: str, at: str, previous: str) -> tuple[bytes, Commit]:
     """The line of a new commit, line feed included, and the commit itself."""
-    record: dict[str, Any] = {
-        "v": FORMAT,
-        "id": commit_id,
-        "at": at,
-        "by": draft.by,
-        "origin": draft.origin,
-    }
-    if draft.op is not None:
-        record["op"] = draft.op
-    record["events"] = [{"type": e.type, "v": e.v, "data": e.data} for e in draft.events]
+    op = "" if draft.op is None else f',"op":{_text(draft.op)}'
     try:
-        body = _encode(record)[:-1].encode()
+        events = ",".join([f'{{"type":{_text(e.type)},"v":{e.v},"data":{_encode(e.data)}}}' for e in draft.events])
+        body = (
+            f'{{"v":{FORMAT},"id":"{commit_id}","at":"{at}","by":{_text(draft.by)}'
+            f',"origin":{_text(draft.origin)}{op},"events":[{events}]'
+        ).encode()
     except UnicodeEncodeError:
         raise Refused(
             "The text holds half of a surrogate pair, which is not valid Unicode; nothing was written."

@@ -8,6 +8,7 @@ follow the chain needs no JSON parser. docs/format.md specifies the bytes.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -58,8 +59,20 @@ class Commit(NamedTuple):
     sum: str
 
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False).encode
 _text = json.encoder.encode_basestring
+_plain = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False)
+
+
+def _encoder() -> Callable[[dict[str, Any]], str]:
+    """The encoder's own inner loop, made once: ``encode`` makes it anew in each call, at half of the cost."""
+    make = json.encoder.c_make_encoder
+    if make is None:
+        return _plain.encode
+    pieces = make(None, _plain.default, _text, None, ":", ",", False, False, False)
+    return lambda data: "".join(pieces(data, 0))
+
+
+_encode = _encoder()
 
 
 def chain(previous: str, body: bytes) -> str:

@@ -60,6 +60,7 @@ class StreamFiles:
         self._segment_node = 0
         self._note = b""
         self._memory: Memory | None = None
+        self._latest: Cursor = {}
         self._seen_path, self._seen_node = "", 0
         self._listed: list[str] = []
         self._folder_stamp = -1
@@ -252,30 +253,35 @@ class StreamFiles:
         try:
             self.lock()
             try:
-                self._seen_path = ""
-                tail = self.read(cursor)
+                still = cursor is self._latest and self._undisturbed()
+                tail = self._nothing_new(cursor) if still else self._read_again(cursor)
                 if op is not None and (first := self._first_with(op)) is not None:
                     return Appended(first, cursor, tail.version, repeated=True)
                 if expect is not None and expect != tail.version:
                     raise Conflict(f"{self.stream} is at version {tail.version}, not {expect}; nothing was written.")
-                memory = self._recall(tail)
+                memory = self._memory if still and self._memory else self._recall(tail)
                 writer = self._place.identity.writer()
                 planned = plan(Ground(tail, writer, memory.numbers))
-                memory = self._ready(memory, tail)
+                if not still:
+                    memory = self._ready(memory, tail)
                 now = self._place.clock()
                 commit_id = ids.next_id(max(tail.head, memory.clock), now, writer)
                 line, commit = codec.encode(planned.draft, commit_id, moment.iso(now), memory.sum)
                 self._write(line, memory.size)
                 written = True
-                memory = memory._replace(
-                    size=memory.size + len(line),
-                    sum=commit.sum,
-                    rows=memory.rows + 1,
-                    clock=commit_id,
-                    numbers={**memory.numbers, **planned.numbers} if planned.numbers else memory.numbers,
+                memory = Memory(
+                    memory.writer,
+                    memory.segment,
+                    memory.size + len(line),
+                    commit.sum,
+                    memory.rows + 1,
+                    memory.token,
+                    memory.highest,
+                    commit_id,
+                    {**memory.numbers, **planned.numbers} if planned.numbers else memory.numbers,
                 )
                 self._remember(memory)
-                after = self._covering(tail, memory, commit_id)
+                after = self._latest = self._covering(tail, memory, commit_id)
             finally:
                 self.unlock()
             self._sync_segment()
@@ -285,6 +291,34 @@ class StreamFiles:
                 raise UnknownOutcome(f"{self.stream}: a file call failed ({error.strerror}).") from error
             raise
         return Appended(commit, after, tail.version + 1, repeated=False)
+
+    def _undisturbed(self) -> bool:
+        """Whether nothing at all has happened to the stream since this handle's own last commit.
+
+        Then what was read, checked and remembered for that commit holds for the next one too. Every other
+        process leaves a new note, every other program a new folder time, a new length or a new git HEAD.
+        """
+        memory = self._memory
+        if memory is None or self._segment_fd < 0 or self._complete_for[0] != self._generation:
+            return False
+        fs = self._fs
+        try:
+            return (
+                fs.read(self._lock_fd, len(self._note), 0) == self._note
+                and fs.stat(self.folder).st_mtime_ns == self._folder_stamp
+                and fs.stat_handle(self._segment_fd).st_size == memory.size
+                and self._place.head.token() == memory.token
+            )
+        except FileNotFoundError:
+            return False
+
+    def _nothing_new(self, cursor: Cursor) -> Tail:
+        faults = self._faults(cursor["f"]) if cursor["f"] else ()
+        return Tail([], cursor, cursor["n"], cursor["h"], False, faults)
+
+    def _read_again(self, cursor: Cursor) -> Tail:
+        self._seen_path = ""
+        return self.read(cursor)
 
     def lock(self) -> None:
         """Hold the stream: everybody else who wants to append waits."""

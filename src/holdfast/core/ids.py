@@ -17,7 +17,7 @@ ID_LENGTH = 16 + 1 + WRITER_LENGTH
 ZERO = "0" * 16 + "-" + "0" * WRITER_LENGTH
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-_SESSION = re.compile(r"\d{4}-\d{2}-\d{2}-[0-9a-z]{8}")
+_SESSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}-[0-9a-z]{8}")
 _WRITER = re.compile(rf"[{ALPHABET}]{{{WRITER_LENGTH}}}")
 _ID = re.compile(rf"[0-9a-f]{{16}}-[{ALPHABET}]{{{WRITER_LENGTH}}}")
 _DEVICES = frozenset(

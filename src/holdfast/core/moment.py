@@ -53,6 +53,25 @@ def from_iso(text: str) -> int:
     )
 
 
+_LOOSE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2})(:[0-9]{2})?(\.[0-9]{1,3})?Z?)?")
+_SPAN = re.compile(r"([0-9]{1,6})([smhdw])")
+_UNITS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": _DAY_MS, "w": 7 * _DAY_MS}
+
+
+def parse(text: str, now: int | None = None) -> int:
+    """The moment that a person wrote: a date, a date and time in UTC, or (with ``now``) a span back such as 7d."""
+    if now is not None and (span := _SPAN.fullmatch(text.strip())):
+        return now - int(span[1]) * _UNITS[span[2]]
+    loose = _LOOSE.fullmatch(text.strip())
+    if loose is None:
+        raise Usage(
+            f"{text[:80]!r} is not a moment.",
+            hint="Write 2026-01-21, 2026-01-21T14:30, 2026-01-21T14:30:00Z, or a span back such as 90m, 12h, 7d.",
+        )
+    date, minutes, seconds, part = loose.groups()
+    return from_iso(f"{date}T{minutes or '00:00'}{seconds or ':00'}{(part or '.').ljust(4, '0')}Z")
+
+
 def _civil(days: int) -> tuple[int, int, int]:
     """Year, month and day, counted in years that begin on 1 March so that the leap day comes last."""
     era, day_of_era = divmod(days + _DAYS_TO_1970, _ERA_DAYS)

@@ -10,6 +10,9 @@ from holdfast.errors import InvalidName
 
 PROJECT = "project"
 
+_DEEPEST = 8
+_TAKEN = frozenset(["events", "context", "artifacts"])  # folders of a stream, which no note may replace
+
 
 def user_stream(user: str) -> str:
     return f"users/{checked_name(user, 'user')}"
@@ -29,6 +32,21 @@ def checked_stream(stream: str) -> str:
         case ["sessions", user, session]:
             return session_stream(user, session)
     raise InvalidName(f"{stream[:120]!r} is not a stream.")
+
+
+def checked_note(name: str) -> str:
+    """``name`` itself, if it is the name of a note: ``local/<part>/…`` or ``<stream>/<file>``."""
+    *folders, file = name.split("/")
+    if folders[:1] == ["local"] and len(folders) <= _DEEPEST:
+        for part in (*folders[1:], file):
+            checked_name(part, "name of a note")
+        return name
+    checked_stream("/".join(folders))
+    # Views such as STATE.md have capitals. ASCII first: some foreign letters become plain ones in lower case.
+    if not file.isascii() or file.lower() in _TAKEN:
+        raise InvalidName(f"{name[:120]!r} is not the name of a note.")
+    checked_name(file.lower(), "name of a note")
+    return name
 
 
 def owner(stream: str) -> str:

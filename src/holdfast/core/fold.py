@@ -1,0 +1,72 @@
+"""From commits to state.
+
+State is a plain JSON object: the fold of a stream's commits in canonical order. It holds what is open, the last
+few things that were closed, and counts for the rest, so its size does not grow with history. Each concept owns
+its part of the state and brings the functions that fold its events (see ``core.concepts``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from holdfast.core import commit as codec
+from holdfast.core import concepts, upcast
+from holdfast.core.commit import Commit
+
+RELEASE = 1
+"""Raised whenever the same commits fold to another state: snapshots of other releases are not used."""
+
+RECENT = 10
+
+State = dict[str, Any]
+
+
+def blank(kind: str) -> State:
+    """The state of a stream that nobody has written to."""
+    state: State = {
+        "kind": kind,
+        "starter": "",
+        "commits": 0,
+        "created": None,
+        "updated": None,
+        "by": None,
+        "head": None,
+        "numbers": {},
+        "registers": {},
+        "unknown": {},
+        "recent": [],
+    }
+    for concept in concepts.of(kind):
+        state.update(concept.blank())
+    return state
+
+
+def fold(state: State, lines: Iterable[bytes | Commit]) -> State:
+    """Fold commits, given as lines or decoded, into ``state``, which is changed and returned."""
+    kind = state["kind"]
+    folds = concepts.folds(kind)
+    headlines = concepts.headlines(kind)
+    for item in lines:
+        commit = codec.decode(item) if isinstance(item, bytes) else item
+        state["commits"] += 1
+        state["created"] = state["created"] or commit.at
+        state["updated"] = commit.at
+        state["by"] = commit.by
+        state["head"] = commit.id
+        for event in commit.events:
+            apply = folds.get(event.type)
+            if apply is None:
+                if not event.type.startswith("x."):
+                    state["unknown"][event.type] = state["unknown"].get(event.type, 0) + 1
+                    continue
+                apply = folds["x."]
+            current = upcast.to_current(event)
+            apply(state, current.data, commit)
+            headline = headlines.get(event.type)
+            if headline is not None:
+                state["recent"].append(
+                    {"at": commit.at, "by": commit.by, "origin": commit.origin, "text": headline(current.data)}
+                )
+        del state["recent"][:-RECENT]
+    return state

@@ -1,0 +1,25 @@
+"""The session handle: one method for each command on a session."""
+
+from __future__ import annotations
+
+from holdfast.core.stream import last_part, owner
+from holdfast.workspace.handle import Handle
+from holdfast.workspace.verbs.decisions import Decisions
+from holdfast.workspace.verbs.goals import Goals
+from holdfast.workspace.verbs.notes import Notes
+from holdfast.workspace.verbs.phases import Phases
+
+
+class Session(Goals, Phases, Decisions, Notes, Handle):
+    """One piece of work. A handle belongs to one thread; make one per thread."""
+
+    @property
+    def id(self) -> str:
+        return last_part(self.stream)
+
+    @property
+    def user(self) -> str:
+        return owner(self.stream)
+
+    def __repr__(self) -> str:
+        return f"<Session {self.id} of {self.user} in {self.workspace.where}>"

@@ -1,0 +1,12 @@
+"""What a session is for."""
+
+from __future__ import annotations
+
+from holdfast.core.concepts import session as concept
+from holdfast.workspace.handle import Handle, Receipt
+
+
+class Goals(Handle):
+    def set_goal(self, goal: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
+        """Change what the session is for."""
+        return self.commit(lambda state, mint: concept.set_goal(state, goal), op=op, expect=expect)

@@ -1,0 +1,18 @@
+"""Where a session stands in its workflow."""
+
+from __future__ import annotations
+
+from holdfast.core.concepts import phase as concept
+from holdfast.workspace.handle import Handle, Receipt
+
+
+class Phases(Handle):
+    def declare_phases(
+        self, phases: list[str], *, op: str | None = None, expect: int | None = None
+    ) -> Receipt:
+        """Name the phases, in order, and enter the first if none was entered yet."""
+        return self.commit(lambda state, mint: concept.declare(state, phases), op=op, expect=expect)
+
+    def enter_phase(self, name: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
+        """Go to another phase; refused with the list of what is allowed if the declared order forbids it."""
+        return self.commit(lambda state, mint: concept.enter(state, name), op=op, expect=expect)

@@ -1,0 +1,186 @@
+"""The workspace: one project's memory, with its sessions."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any, Self
+
+from holdfast.core import commit as codec
+from holdfast.core import ids, moment
+from holdfast.core.concepts import phase as phase_concept
+from holdfast.core.concepts import session as session_concept
+from holdfast.core.ids import checked_name
+from holdfast.core.stream import PROJECT, last_part, owner, session_stream
+from holdfast.core.text import NAME_CAP, checked_text
+from holdfast.errors import InvalidName, NoSession, NotFound, Refused
+from holdfast.store import find
+from holdfast.store.protocol import Fault, Store
+from holdfast.store.url import open_store
+from holdfast.workspace import publish
+from holdfast.workspace.handle import Handle
+from holdfast.workspace.session import Session
+
+POINTER = "local/current"
+
+
+def wall_clock() -> int:
+    """Milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+def open_workspace(
+    where: str | os.PathLike[str] | None = None,
+    *,
+    user: str | None = None,
+    by: str | None = None,
+    origin: str = "agent",
+) -> Workspace:
+    """Open the workspace at ``where``: a folder, a URL, HOLDFAST_URL, or the one found from here upwards.
+
+    ``user`` owns the sessions that are started; ``by`` names the actor in every commit (else HOLDFAST_AGENT,
+    else the user).
+    """
+    environment = os.environ
+    target = os.fspath(where) if where is not None else environment.get("HOLDFAST_URL")
+    if not target:
+        target = find.find(os.getcwd())
+    elif ":" not in target and os.path.basename(os.path.normpath(target)) != find.FOLDER:
+        target = find.find(target)
+    name = user or find.user_name(environment, os.getcwd())
+    return Workspace(
+        open_store(target, clock=wall_clock),
+        user=checked_name(name, "user"),
+        by=by or environment.get("HOLDFAST_AGENT") or name,
+        origin=origin,
+    )
+
+
+class Workspace:
+    """One project's memory. Use it as a context manager, or call ``close`` when done."""
+
+    def __init__(self, store: Store, *, user: str, by: str, origin: str = "agent") -> None:
+        if origin not in codec.ORIGINS:
+            raise Refused(f"An origin is one of {', '.join(codec.ORIGINS)}, not {origin!r}.")
+        self.store = store
+        self.user = user
+        self.by = checked_text(by, "actor", cap=NAME_CAP)
+        self.origin = origin
+        self._stale: dict[str, Handle] = {}
+        self._published = 0
+
+    @property
+    def where(self) -> str:
+        """The workspace's folder or URL."""
+        return self.store.capabilities.url
+
+    # -- sessions -----------------------------------------------------------------------------------------
+
+    def start(self, goal: str, *, phases: list[str] | None = None, op: str | None = None) -> Session:
+        """Begin a session, and make it the current one of this place."""
+        if op is not None and (again := self._started_by(op)) is not None:
+            return again
+        name = f"{moment.iso(wall_clock())[:10]}-{ids.random_text(int.from_bytes(os.urandom(8), 'big'), 8)}"
+        session = Session(self, session_stream(self.user, name))
+
+        def begin(state: dict[str, Any], mint: Any) -> list[codec.Event]:
+            events = session_concept.start(state, name, self.user, goal)
+            return events + (phase_concept.declare(state, phases) if phases else [])
+
+        session.commit(begin, op=op)
+        self.switch(name)
+        return session
+
+    def _started_by(self, op: str) -> Session | None:
+        for stream in self.store.streams(f"sessions/{self.user}/"):
+            tail = self.store.read(stream)
+            first = next(iter(tail.lines), None)
+            if first is not None and codec.decode(first).op == op:
+                return Session(self, stream)
+        return None
+
+    def session(self, name: str | None = None) -> Session:
+        """A session by id, or the current one: HOLDFAST_SESSION, else this place's pointer."""
+        wanted = name or os.environ.get("HOLDFAST_SESSION") or self.current()
+        if wanted is None:
+            raise NoSession()
+        return Session(self, self._find(wanted))
+
+    def sessions(self, *, user: str | None = None) -> list[str]:
+        """The streams of all sessions, newest first."""
+        prefix = f"sessions/{checked_name(user, 'user')}/" if user else "sessions/"
+        return sorted(self.store.streams(prefix), key=last_part, reverse=True)
+
+    def current(self) -> str | None:
+        """The id of this place's current session, if there is one."""
+        note = self.store.get(POINTER)
+        name = (note or b"").decode("utf-8", "replace").strip()
+        return name if ids.is_session_id(name.rpartition("/")[2]) else None
+
+    def switch(self, name: str) -> Session:
+        """Make another session the current one of this place."""
+        stream = self._find(name)
+        self.store.put(POINTER, f"{owner(stream)}/{last_part(stream)}\n".encode())
+        return Session(self, stream)
+
+    def _find(self, name: str) -> str:
+        """The stream of a session given as ``id``, ``user/id``, or an unambiguous beginning of an id."""
+        user, _, wanted = name.rpartition("/")
+        own = f"sessions/{user or self.user}/{wanted}"
+        if ids.is_session_id(wanted) and self.store.read(session_stream(user or self.user, wanted)).version:
+            return own
+        streams = self.store.streams(f"sessions/{user}/" if user else "sessions/")
+        matches = [stream for stream in streams if last_part(stream).startswith(wanted)] if wanted else []
+        if not matches and wanted:
+            matches = [stream for stream in streams if last_part(stream)[11:].startswith(wanted)]
+        if len(matches) == 1:
+            return matches[0]
+        if not matches:
+            raise NotFound(f"There is no session {name[:80]}.")
+        some = ", ".join(f"{owner(stream)}/{last_part(stream)}" for stream in matches[:5])
+        raise InvalidName(f"{name} can mean {len(matches)} sessions: {some}.", hint="Give more of the id.")
+
+    # -- across sessions ----------------------------------------------------------------------------------
+
+    def recover(self) -> list[dict[str, Any]]:
+        """Every decision with no outcome, over all sessions and the project, oldest first."""
+        unsettled = []
+        for stream in [*self.store.streams("sessions/"), *self.store.streams(PROJECT)]:
+            for decision in Handle(self, stream).peek().state["decisions"]["open"].values():
+                unsettled.append({**decision, "session": last_part(stream), "user": owner(stream)})
+        return sorted(unsettled, key=lambda decision: decision["commit"])
+
+    def doctor(self, *, fix: bool = False) -> list[Fault]:
+        """Everything that is wrong in the workspace; with ``fix``, mend what can be mended without losing anything."""
+        return self.store.check(fix=fix) + publish.check(self, fix=fix)
+
+    # -- views --------------------------------------------------------------------------------------------
+
+    def changed(self, handle: Handle) -> None:
+        """A commit was made: its views are stale. They are made anew at most once a second, and on close."""
+        self._stale[handle.stream] = handle
+        now = time.monotonic_ns()
+        if now - self._published > 1_000_000_000:
+            if self._published:
+                self.publish()
+            self._published = now
+
+    def publish(self) -> list[Fault]:
+        """Make the views of every changed session anew."""
+        faults: list[Fault] = []
+        while self._stale:
+            _, handle = self._stale.popitem()
+            if isinstance(handle, Session):
+                faults += publish.publish(handle)
+        return faults
+
+    def close(self) -> None:
+        """Write what views are stale, and give the store back."""
+        self.publish()
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import sys
 import time
@@ -29,6 +30,8 @@ CONTENDERS: tuple[Contender, ...] = (
 
 def main() -> None:
     arguments = _arguments()
+    for name in [name for name in os.environ if name.startswith("HOLDFAST_")]:
+        del os.environ[name]  # a session of the caller's must not be measured into
     settings = QUICK if arguments.quick else FULL
     folder = machine.work_folder(arguments.folder)
     began = time.monotonic()

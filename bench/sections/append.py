@@ -51,7 +51,7 @@ def run(
             if reason := contender.missing():
                 rows.append({**row, "status": reason})
             elif history > contender.append_reach:
-                rows.append({**row, "status": "not run: too slow at this length"})
+                rows.append({**row, "status": "not run at this length"})
             else:
                 say(f"append: preparing {contender.name} at {history:,}")
                 lanes.append(_lane(contender, history, folder))

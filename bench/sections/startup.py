@@ -89,7 +89,7 @@ def _time(command: Command) -> Timing:
     os.chdir(command.folder)
     try:
         start = perf_counter_ns()
-        pid = os.posix_spawn(command.argv[0], command.argv, _environment(), file_actions=quiet)
+        pid = os.posix_spawn(command.argv[0], command.argv, os.environ, file_actions=quiet)
         _, status, usage = os.wait4(pid, 0)
         wall = perf_counter_ns() - start
     finally:
@@ -97,11 +97,6 @@ def _time(command: Command) -> Timing:
     if code := os.waitstatus_to_exitcode(status):
         raise RuntimeError(f"{command.name} ended with status {code}")
     return Timing(float(wall), (usage.ru_utime + usage.ru_stime) * 1e9)
-
-
-def _environment() -> dict[str, str]:
-    """The caller's, without what would point holdfast elsewhere."""
-    return {key: value for key, value in os.environ.items() if not key.startswith("HOLDFAST_")}
 
 
 def _row(command: Command, timings: dict[str, dict[int, Timing]]) -> dict[str, Any]:

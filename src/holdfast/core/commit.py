@@ -65,7 +65,7 @@ _plain = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=F
 
 def _encoder() -> Callable[[dict[str, Any]], str]:
     """The encoder's own inner loop, made once: ``encode`` makes it anew in each call, at half of the cost."""
-    make = json.encoder.c_make_encoder
+    make = json.encoder.c_make_encoder  # type: ignore[attr-defined]
     if make is None:
         return _plain.encode
     pieces = make(None, _plain.default, _text, None, ":", ",", False, False, False)
@@ -86,7 +86,9 @@ def encode(draft: Draft, commit_id: str, at: str, previous: str) -> tuple[bytes,
     """The line of a new commit, line feed included, and the commit itself."""
     op = "" if draft.op is None else f',"op":{_text(draft.op)}'
     try:
-        events = ",".join([f'{{"type":{_text(e.type)},"v":{e.v},"data":{_encode(e.data)}}}' for e in draft.events])
+        events = ",".join(
+            [f'{{"type":{_text(e.type)},"v":{e.v},"data":{_encode(e.data)}}}' for e in draft.events]
+        )
         body = (
             f'{{"v":{FORMAT},"id":"{commit_id}","at":"{at}","by":{_text(draft.by)}'
             f',"origin":{_text(draft.origin)}{op},"events":[{events}]'

@@ -35,11 +35,13 @@ def _head(machine: Row, settings: Row) -> str:
     packages = ", ".join(
         f"{name} {version or 'not installed'}" for name, version in machine["packages"].items()
     )
+    busy = machine["load_at_start"] > machine["cpus"] / 4
+    warning = "\nThe machine was busy: run again when it is quiet before you trust a figure." if busy else ""
     return (
         f"{machine['cpus']} CPUs ({machine['cpu']}), {machine['system']} {machine['kernel']}, "
         f"{machine['file_system']}, {machine['python']}, SQLite {machine['sqlite']}, "
         f"load {machine['load_at_start']} at the start\n{packages}\n"
-        f"Every figure: median over interleaved rounds [quartiles]. Run: {settings['name']}."
+        f"Every figure: median over interleaved rounds [quartiles]. Run: {settings['name']}.{warning}"
     )
 
 
@@ -50,12 +52,21 @@ def _bracket(spread: Row | None, form: str = "{:.2f}") -> str:
 
 
 def _append(rows: Sequence[Row]) -> str:
-    heads = ("durable append", "history", "x raw file", "x its raw limit", "p50 us", "p99 us", "samples")
+    heads = (
+        "durable append",
+        "history",
+        "x raw file",
+        "x its raw limit",
+        "p50 us",
+        "p99 us",
+        "CPU us",
+        "samples",
+    )
     body = []
     for row in rows:
         start = (row["contender"], f"{row['history']:,}")
         if "status" in row:
-            body.append((*start, row["status"], "", "", "", ""))
+            body.append((*start, row["status"], "", "", "", "", ""))
             continue
         us = row["us"]
         body.append(
@@ -65,6 +76,7 @@ def _append(rows: Sequence[Row]) -> str:
                 _bracket(row["ratio_to_limit"]),
                 _bracket(us["p50"], "{:.0f}"),
                 f"{us['p99']:.0f}",
+                f"{row['cpu_us']['median']:.0f}",
                 str(us["samples"]),
             )
         )
@@ -104,12 +116,13 @@ def _processes(rows: Sequence[Row]) -> str:
         "errors",
         "refused",
         "worst ms",
+        "CPU us",
     )
     body = []
     for row in rows:
         start = (row["contender"], str(row["processes"]))
         if "status" in row:
-            body.append((*start, row["status"], "", "", "", "", "", ""))
+            body.append((*start, row["status"], *[""] * 7))
             continue
         share = 100 * row["lost"] / max(1, row["acknowledged"])
         errors = " ".join(f"{name} {count}" for name, count in row["errors"].items()) or "0"
@@ -123,6 +136,7 @@ def _processes(rows: Sequence[Row]) -> str:
                 errors,
                 str(row["refused"]),
                 f"{row['worst_ms']:.0f}",
+                f"{row['cpu_us']['median']:.0f}",
             )
         )
     return _table("3. Several processes on one history", heads, body)

@@ -6,6 +6,7 @@ import gc
 import os
 import random
 from collections.abc import Callable, Sequence
+from time import process_time_ns
 from typing import Any
 
 from bench import stats
@@ -27,12 +28,16 @@ class Lane:
         appender.block(2)
         self.slow = stats.median(appender.block(3)) > SLOW_NS
         self.blocks: dict[int, list[float]] = {}
+        self.cpu: list[float] = []
 
     def run(self, turn: int, size: int) -> None:
-        if not self.slow:
-            self.blocks[turn] = self.appender.block(size)
-        elif turn % SLOW_EVERY == 0:
-            self.blocks[turn] = self.appender.block(1)
+        if self.slow:
+            if turn % SLOW_EVERY:
+                return
+            size = 1
+        before = process_time_ns()
+        self.blocks[turn] = self.appender.block(size)
+        self.cpu.append((process_time_ns() - before) / size)
 
     def medians(self, turns: Sequence[int]) -> list[float]:
         return [stats.median(self.blocks[turn]) for turn in turns]
@@ -110,6 +115,7 @@ def _row(lane: Lane, lanes: Sequence[Lane]) -> dict[str, Any]:
         "limit": lane.contender.limit,
         "ratio_to_limit": _ratio(lane, _find(lanes, lane.contender.limit, lane.history)),
         "us": summary,
+        "cpu_us": stats.spread([ns / 1000 for ns in lane.cpu]),
     }
 
 

@@ -8,7 +8,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
 from bench import stats
@@ -27,6 +27,7 @@ class Report(NamedTuple):
     refused: int
     worst: float
     seconds: float
+    cpu: float
 
 
 def run(
@@ -107,6 +108,7 @@ def _steps(step: Callable[[int], None], seconds: float) -> Report:
     refused = 0
     worst = 0.0
     number = 0
+    cpu = process_time()
     start = begun = perf_counter()
     while begun - start < seconds:
         try:
@@ -120,7 +122,7 @@ def _steps(step: Callable[[int], None], seconds: float) -> Report:
         ended = perf_counter()
         worst = max(worst, ended - begun)
         begun = ended
-    return Report(stored, dict(errors), refused, worst, begun - start)
+    return Report(stored, dict(errors), refused, worst, begun - start, process_time() - cpu)
 
 
 def _verdict(racer: Racer, folder: str, reports: Sequence[Report]) -> dict[str, Any]:
@@ -140,6 +142,7 @@ def _verdict(racer: Racer, folder: str, reports: Sequence[Report]) -> dict[str, 
     shares = [len(report.stored) for report in reports]
     return {
         "per_second": acknowledged / max(report.seconds for report in reports),
+        "cpu_us": sum(report.cpu for report in reports) * 1e6 / max(1, acknowledged),
         "acknowledged": acknowledged,
         "lost": lost,
         "errors": dict(errors),
@@ -163,6 +166,7 @@ def _row(name: str, count: int, results: dict[str, list[dict[str, Any]]]) -> dic
         "ratio": stats.paired(rates, base),
         "ratio_to_sqlite": stats.paired(rates, sqlite),
         "per_second": stats.spread(rates),
+        "cpu_us": stats.spread([each["cpu_us"] for each in own]),
         "acknowledged": sum(each["acknowledged"] for each in own),
         "lost": sum(each["lost"] for each in own),
         "errors": dict(errors),

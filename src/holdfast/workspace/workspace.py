@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from hashlib import blake2b
 from typing import Any, Self
 
 from holdfast.core import commit as codec
@@ -78,9 +79,14 @@ class Workspace:
 
     def start(self, goal: str, *, phases: list[str] | None = None, op: str | None = None) -> Session:
         """Begin a session, and make it the current one of this place."""
-        if op is not None and (again := self._started_by(op)) is not None:
-            return again
-        name = f"{moment.iso(wall_clock())[:10]}-{ids.random_text(int.from_bytes(os.urandom(8), 'big'), 8)}"
+        # The same op gives the same letters, so a repeated start finds the session that the first one made.
+        seed = blake2b(f"{self.user} {op}".encode()).digest() if op is not None else os.urandom(8)
+        letters = ids.random_text(int.from_bytes(seed[:8], "big"), 8)
+        if op is not None:
+            for stream in self.store.streams(f"sessions/{self.user}/"):
+                if stream.endswith(f"-{letters}"):
+                    return Session(self, stream)
+        name = f"{moment.iso(wall_clock())[:10]}-{letters}"
         session = Session(self, session_stream(self.user, name))
 
         def begin(state: dict[str, Any], mint: Any) -> list[codec.Event]:
@@ -91,20 +97,12 @@ class Workspace:
         self.switch(name)
         return session
 
-    def _started_by(self, op: str) -> Session | None:
-        for stream in self.store.streams(f"sessions/{self.user}/"):
-            tail = self.store.read(stream)
-            first = next(iter(tail.lines), None)
-            if first is not None and codec.decode(first).op == op:
-                return Session(self, stream)
-        return None
-
     def session(self, name: str | None = None) -> Session:
         """A session by id, or the current one: HOLDFAST_SESSION, else this place's pointer."""
         wanted = name or os.environ.get("HOLDFAST_SESSION") or self.current()
         if wanted is None:
             raise NoSession()
-        return Session(self, self._find(wanted))
+        return self._find(wanted)
 
     def sessions(self, *, user: str | None = None) -> list[str]:
         """The streams of all sessions, newest first."""
@@ -119,22 +117,23 @@ class Workspace:
 
     def switch(self, name: str) -> Session:
         """Make another session the current one of this place."""
-        stream = self._find(name)
-        self.store.put(POINTER, f"{owner(stream)}/{last_part(stream)}\n".encode())
-        return Session(self, stream)
+        session = self._find(name)
+        self.store.put(POINTER, f"{session.user}/{session.id}\n".encode())
+        return session
 
-    def _find(self, name: str) -> str:
-        """The stream of a session given as ``id``, ``user/id``, or an unambiguous beginning of an id."""
+    def _find(self, name: str) -> Session:
+        """The session given as ``id``, ``user/id``, or an unambiguous beginning of an id or its letters."""
         user, _, wanted = name.rpartition("/")
-        own = f"sessions/{user or self.user}/{wanted}"
-        if ids.is_session_id(wanted) and self.store.read(session_stream(user or self.user, wanted)).version:
-            return own
+        if ids.is_session_id(wanted):
+            session = Session(self, session_stream(user or self.user, wanted))
+            if session.peek().version:
+                return session
         streams = self.store.streams(f"sessions/{user}/" if user else "sessions/")
         matches = [stream for stream in streams if last_part(stream).startswith(wanted)] if wanted else []
         if not matches and wanted:
             matches = [stream for stream in streams if last_part(stream)[11:].startswith(wanted)]
         if len(matches) == 1:
-            return matches[0]
+            return Session(self, matches[0])
         if not matches:
             raise NotFound(f"There is no session {name[:80]}.")
         some = ", ".join(f"{owner(stream)}/{last_part(stream)}" for stream in matches[:5])

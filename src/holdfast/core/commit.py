@@ -168,7 +168,7 @@ def newer_format(line: bytes) -> int | None:
 def decode(line: bytes) -> Commit:
     """The commit in a line (without line feed) whose sum has been checked."""
     try:
-        record = json.loads(line)
+        record = json.loads(line.decode())
         events = tuple([Event(e["type"], e["data"], e["v"]) for e in record["events"]])
         return Commit(
             record["id"], record["at"], record["by"], record["origin"], record.get("op"), events, record["sum"]

@@ -1,11 +1,11 @@
 """Durable working memory for AI agents.
 
-    import holdfast
+import holdfast
 
-    with holdfast.open() as workspace:
-        session = workspace.start("Ship the release")
-        with session.acting("Tag v1.0", because="all checks are green", action="git tag v1.0"):
-            ...
+with holdfast.open() as workspace:
+    session = workspace.start("Ship the release")
+    with session.acting("Tag v1.0", because="all checks are green", action="git tag v1.0"):
+        ...
 """
 
 from __future__ import annotations

@@ -171,7 +171,13 @@ def decode(line: bytes) -> Commit:
         record = json.loads(line.decode())
         events = tuple([Event(e["type"], e["data"], e["v"]) for e in record["events"]])
         return Commit(
-            record["id"], record["at"], record["by"], record["origin"], record.get("op"), events, record["sum"]
+            record["id"],
+            record["at"],
+            record["by"],
+            record["origin"],
+            record.get("op"),
+            events,
+            record["sum"],
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Damaged(f"A commit cannot be decoded: {error}.") from None

@@ -24,7 +24,9 @@ def difference(before: Any, after: Any, path: str = "") -> list[dict[str, Any]]:
     if isinstance(before, list) and isinstance(after, list):
         gone = [item for item in before if item not in after]
         new = [item for item in after if item not in before]
-        return [{"path": path, "before": item} for item in gone] + [{"path": path, "after": item} for item in new]
+        return [{"path": path, "before": item} for item in gone] + [
+            {"path": path, "after": item} for item in new
+        ]
     if before != after:
         return [{"path": path, "before": before, "after": after}]
     return []

@@ -66,7 +66,12 @@ def fold(state: State, lines: Iterable[bytes | Commit]) -> State:
             headline = headlines.get(event.type)
             if headline is not None:
                 state["recent"].append(
-                    {"at": commit.at, "by": commit.by, "origin": commit.origin, "text": headline(current.data)}
+                    {
+                        "at": commit.at,
+                        "by": commit.by,
+                        "origin": commit.origin,
+                        "text": headline(current.data),
+                    }
                 )
         del state["recent"][:-RECENT]
     return state

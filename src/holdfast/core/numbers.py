@@ -24,9 +24,7 @@ class Mint:
         self._remembered = remembered
 
     def __call__(self, prefix: str) -> str:
-        highest = max(
-            self._used.get(prefix, 0), self._remembered.get(prefix, 0), self.given.get(prefix, 0)
-        )
+        highest = max(self._used.get(prefix, 0), self._remembered.get(prefix, 0), self.given.get(prefix, 0))
         self.given[prefix] = highest + 1
         return f"{prefix}-{highest + 1:0{_WIDTH.get(prefix, 1)}d}{self._tag}"
 
@@ -48,16 +46,17 @@ def resolve(text: str, known: Iterable[str], what: str) -> str:
     wanted = _plain(text)
     matches = [short_id for short_id in known if _plain(short_id) == wanted]
     if not matches:
-        matches = [
-            short_id
-            for short_id in known
-            if "." in wanted and _plain(short_id).startswith(wanted)
-        ]
+        matches = [short_id for short_id in known if "." in wanted and _plain(short_id).startswith(wanted)]
     if len(matches) == 1:
         return matches[0]
     if matches:
         raise Refused(f"{text} can mean {', '.join(sorted(matches))}.", hint="Give the id in full.")
     raise NotFound(f"There is no {what} {text[:80]}.", hint="`holdfast status` shows what is open.")
+
+
+def same(short_id: str, text: str) -> bool:
+    """Whether ``text`` is a person's way to write ``short_id``."""
+    return _plain(short_id) == _plain(text)
 
 
 def _plain(short_id: str) -> str:

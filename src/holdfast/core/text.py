@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.errors import Refused, TooLarge
 
-TEXT_CAP = 1_000_000
+TEXT_CAP = 1 << 20
 """Characters in one text."""
 NAME_CAP = 200
 """Characters in a name, such as that of a phase or a tag."""
@@ -28,7 +28,9 @@ def checked_texts(texts: object, what: str, *, cap: int = TEXT_CAP, most: int = 
     if isinstance(texts, str) or not isinstance(texts, (list, tuple)):
         raise Refused(f"The {what} list must be a list of texts; nothing was written.")
     if len(texts) > most:
-        raise TooLarge(f"There are {len(texts):,} entries of {what}; the limit is {most:,}. Nothing was written.")
+        raise TooLarge(
+            f"There are {len(texts):,} entries of {what}; the limit is {most:,}. Nothing was written."
+        )
     return [checked_text(text, what, cap=cap) for text in texts]
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from holdfast.fs import steps
 from holdfast.store import quarantine, segments
 from holdfast.store.protocol import Fault
-from holdfast.store.stream_files import Place, StreamFiles
+from holdfast.store.stream_files import StreamFiles
+from holdfast.store.stream_reader import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +46,9 @@ def _check_tail(place: Place, stream: str, path: str, where: str, *, fix: bool) 
     if not own:
         return [Fault(stream, line, what, harmless=True, action="another writer's; it is not read")]
     if not fix:
-        return [Fault(stream, line, what, action="`holdfast doctor --fix` keeps them aside and cuts them off")]
+        return [
+            Fault(stream, line, what, action="`holdfast doctor --fix` keeps them aside and cuts them off")
+        ]
     fd = place.fs.open(path, steps.APPEND)
     try:
         quarantine.cut_torn_tail(place.fs, place, stream, path, fd)
@@ -66,7 +69,9 @@ def stray_files(place: Place, *, fix: bool) -> list[Fault]:
                 faults.append(Fault("", where, "a temp file left over", harmless=True, action="removed"))
         elif f"{os.sep}quarantine{os.sep}" in path and name.endswith(".json"):
             faults.append(
-                Fault("", where, "a torn tail was cut off here", harmless=True, action="kept for you to look at")
+                Fault(
+                    "", where, "a torn tail was cut off here", harmless=True, action="kept for you to look at"
+                )
             )
     return faults
 

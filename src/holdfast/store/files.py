@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
-from _thread import allocate_lock
+from _thread import allocate_lock, get_ident
 from collections.abc import Callable, Iterator
 
-from holdfast.core.stream import checked_stream
+from holdfast.core.stream import checked_note, checked_stream
 from holdfast.errors import Forbidden, HoldfastError, InvalidName, Unavailable
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
@@ -17,12 +16,11 @@ from holdfast.fs.posix import POSIX
 from holdfast.store import checkup
 from holdfast.store.git_head import GitHead
 from holdfast.store.protocol import Appended, Capabilities, Cursor, Fault, Plan, Tail
-from holdfast.store.stream_files import Place, StreamFiles
+from holdfast.store.stream_files import StreamFiles
+from holdfast.store.stream_reader import Place
 from holdfast.store.writer import Identity
 
 _FORBIDDEN = frozenset([errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP])
-_VIEW = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_NOTE = re.compile(r"[a-z0-9][a-z0-9._+-]{0,159}")
 
 
 def random_bits(count: int) -> int:
@@ -114,16 +112,21 @@ class FilesStore:
             raise _mapped(error, handle.stream) from error
 
     def streams(self, prefix: str = "") -> list[str]:
-        found = ["project"] if self._is_folder("project") else []
+        found = ["project"]
         for user in self._folders("users"):
             found.append(f"users/{user}")
         for user in self._folders("sessions"):
             if f"sessions/{user}".startswith(prefix[: len(f"sessions/{user}")]):
                 found += [f"sessions/{user}/{session}" for session in self._folders(f"sessions/{user}")]
-        return sorted(name for name in found if name.startswith(prefix) and _is_stream(name))
+        return sorted(
+            name
+            for name in found
+            if name.startswith(prefix) and _is_stream(name) and self._is_folder(f"{name}/events")
+        )
 
     def put(self, name: str, data: bytes | None) -> None:
         path = self._note_path(name)
+        tag = f"{self._place.tag}-{get_ident()}"  # threads replace the same note at once
         try:
             if data is None:
                 try:
@@ -132,10 +135,10 @@ class FilesStore:
                     pass
                 return
             try:
-                steps.replace(self._fs, path, data, tag=self._place.tag, durable=False)
+                steps.replace(self._fs, path, data, tag=tag, durable=False)
             except FileNotFoundError:
                 steps.make_folders(self._fs, os.path.dirname(path))
-                steps.replace(self._fs, path, data, tag=self._place.tag, durable=False)
+                steps.replace(self._fs, path, data, tag=tag, durable=False)
         except OSError as error:
             raise _mapped(error, name) from error
 
@@ -207,14 +210,8 @@ class FilesStore:
                 raise Forbidden(f"{path} is not a real folder; no link is followed out of the workspace.")
 
     def _note_path(self, name: str) -> str:
-        *folders, last = name.split("/")
-        if folders and folders[0] == "local":
-            if not all(_NOTE.fullmatch(part) for part in [*folders, last]):
-                raise InvalidName(f"{name[:120]!r} is not the name of a note.")
-        else:
-            checked_stream("/".join(folders))
-            if not _VIEW.fullmatch(last):
-                raise InvalidName(f"{name[:120]!r} is not the name of a note.")
+        *folders, last = checked_note(name).split("/")
+        if folders[0] != "local":
             self._refuse_links("/".join(folders))
         return os.path.join(self.root, *folders, last)
 

@@ -1,4 +1,4 @@
-"""The memory engine: the protocol in its plainest form, and the model that every other engine is compared with.
+"""The memory engine: the protocol in its plainest form, the model that other engines are compared with.
 
 URL ``memory:``. Nothing survives the process; threads may share one store.
 """
@@ -12,7 +12,7 @@ from holdfast.core import ids
 from holdfast.core.commit import GENESIS, decode, encode, id_of, sum_of
 from holdfast.core.moment import iso
 from holdfast.core.stream import checked_note, checked_stream
-from holdfast.store.numbered import check_expected, check_op, closed, place_of, plan_wrote
+from holdfast.store.numbered import check_expected, check_op, closed, is_local_note_of, place_of, plan_wrote
 from holdfast.store.protocol import Appended, Capabilities, Cursor, Fault, Ground, Plan, Tail
 
 
@@ -101,7 +101,9 @@ class MemoryStore:
             self._streams.pop(stream, None)
             self._places = {key: place for key, place in self._places.items() if key[0] != stream}
             self._notes = {
-                name: data for name, data in self._notes.items() if not name.startswith(stream + "/")
+                name: data
+                for name, data in self._notes.items()
+                if not name.startswith(stream + "/") and not is_local_note_of(stream, name)
             }
 
     def check(self, *, fix: bool = False) -> list[Fault]:

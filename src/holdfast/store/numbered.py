@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from holdfast.core.stream import flat
 from holdfast.errors import Conflict, Refused, Unavailable, Usage
 
 
@@ -29,6 +30,11 @@ def check_op(drafted: str | None, asked: str | None) -> None:
     """A commit under another operation id than the one that was looked up could be written twice."""
     if drafted != asked:
         raise Usage("The plan's draft has another operation id than the append; nothing was written.")
+
+
+def is_local_note_of(stream: str, name: str) -> bool:
+    """Whether the note is a cache of this stream, such as its snapshot."""
+    return name.startswith("local/") and name.endswith("/" + flat(stream))
 
 
 def closed() -> Unavailable:

@@ -50,7 +50,7 @@ class Ops:
     def may_have(self, op: str) -> bool:
         """False if the op is certainly not in the stream."""
         self._catch_up()
-        wanted = _hash(json.dumps(op, ensure_ascii=False).encode())
+        wanted = _hash(json.dumps(op, ensure_ascii=False).encode(errors="surrogatepass"))
         if wanted in self._recent:
             return True
         at = self._known.find(wanted)

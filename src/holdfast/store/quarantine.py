@@ -15,7 +15,7 @@ from holdfast.fs.port import FileSystem
 from holdfast.store import segments
 
 if TYPE_CHECKING:
-    from holdfast.store.stream_files import Place
+    from holdfast.store.stream_reader import Place
 
 
 def cut_torn_tail(fs: FileSystem, place: Place, stream: str, path: str, fd: int) -> segments.Mark:

@@ -127,7 +127,9 @@ def read_part(fs: FileSystem, path: str, mark: Mark, *, keep: bool = True) -> Pa
         fs.close(fd)
 
 
-def read_open_part(fs: FileSystem, fd: int, mark: Mark, size: int, changed: int, *, keep: bool = True) -> Part:
+def read_open_part(
+    fs: FileSystem, fd: int, mark: Mark, size: int, changed: int, *, keep: bool = True
+) -> Part:
     """``read_part`` on an open handle, up to ``size``."""
     chain = Chain(mark)
     lines: list[bytes] = []

@@ -17,7 +17,7 @@ from typing import Any
 from holdfast.core import ids
 from holdfast.core.commit import GENESIS, decode, encode, fault_of, id_of, looks_right, sum_of
 from holdfast.core.moment import iso
-from holdfast.core.stream import checked_note, checked_stream
+from holdfast.core.stream import checked_note, checked_stream, flat
 from holdfast.errors import Damaged, HoldfastError, Unavailable
 from holdfast.fs.port import FileSystem
 from holdfast.fs.posix import POSIX
@@ -43,6 +43,9 @@ INSERT INTO commits (stream, seq, id, op, line)
 VALUES ((SELECT number FROM streams WHERE name = ?), ?, ?, ?, ?)
 """
 _PUT = "INSERT INTO notes (name, data) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET data = excluded.data"
+_FORGET_NOTES = (
+    "DELETE FROM notes WHERE (name >= ? AND name < ?) OR name GLOB ?"  # "0" is the letter after "/"
+)
 _PAGE = 256
 _MOST_ENDS = 1000
 _NO_END = (1 << 63) - 1
@@ -219,12 +222,12 @@ class SqliteStore:
             try:
                 self._ends.pop(stream, None)
                 self._run("DELETE FROM streams WHERE name = ?", (stream,))
-                self._run("DELETE FROM notes WHERE name >= ? AND name < ?", (stream + "/", stream + "0"))
+                self._run(_FORGET_NOTES, (stream + "/", stream + "0", "local/*/" + flat(stream)))
                 self._run("COMMIT", unsure=True)
                 # The write-ahead log still has the old pages; forgotten means gone from every file.
                 if self._rows("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]:
                     raise Unavailable(
-                        f"{stream} is removed, but a long-running reader of {self._path} keeps its old pages.",
+                        f"{stream} is removed, but a reader of {self._path} holds on to its old pages.",
                         hint="End that reader, then forget the stream once more.",
                     )
             finally:
@@ -296,7 +299,7 @@ class SqliteStore:
             raise self._failed(error) from error
 
     def _failed(self, error: sqlite3.Error, *, unsure: bool = False) -> HoldfastError:
-        # After a failed write or sync a connection knows less about the file than the disk does: read it afresh.
+        # After a failed write or sync a connection no longer knows what is on the disk: look afresh.
         self._disconnect()
         return sqlite_file.translated(error, self._path, unsure=unsure)
 
@@ -375,7 +378,7 @@ def head_of(last: Row) -> str:
 
 
 def is_text(op: str) -> bool:
-    """Whether an operation id can be stored at all; one with half a surrogate pair is refused when encoded."""
+    """Whether an operation id can have been stored; encoding refuses one with half a surrogate pair."""
     try:
         return op.isascii() or bool(op.encode())
     except UnicodeEncodeError:

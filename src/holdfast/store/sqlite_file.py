@@ -151,7 +151,7 @@ def _statements(name: str) -> Iterator[str]:
 def _check_version(path: str, version: int) -> None:
     if version > VERSION:
         raise Newer(
-            f"{path} has schema {version}; this release of holdfast knows up to {VERSION}. Nothing was changed."
+            f"{path} has schema {version}; this release of holdfast knows {VERSION}. Nothing was changed."
         )
 
 

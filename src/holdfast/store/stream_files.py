@@ -1,4 +1,4 @@
-"""One stream on disk: reading beyond a cursor, and appending under the stream's lock.
+"""Appending to one stream on disk, under the stream's lock.
 
 The write order follows from the invariants of docs/format.md, whose numbers the comments cite.
 """
@@ -7,246 +7,33 @@ from __future__ import annotations
 
 import os
 from _thread import allocate_lock
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
 
 from holdfast.core import commit as codec
 from holdfast.core import ids, moment
 from holdfast.errors import Conflict, Unavailable, UnknownOutcome
 from holdfast.fs import steps
-from holdfast.fs.port import FileSystem
 from holdfast.store import quarantine, segments
-from holdfast.store.git_head import GitHead
+from holdfast.store.numbered import check_op
 from holdfast.store.ops import Ops, matches
-from holdfast.store.protocol import Appended, Cursor, Fault, Ground, Plan, Tail
+from holdfast.store.protocol import Appended, Cursor, Ground, Plan, Tail
 from holdfast.store.segments import UNREAD, Mark
-from holdfast.store.writer import BLANK, Identity, Memory, decode_memory, encode_memory, read_note
-
-_IN_MEMORY = 8 << 20
-"""Streams up to this size are read whole at once; larger ones in a second, streaming pass."""
-_SETTLED_NS = 50_000_000
-"""A folder whose time stamp is younger than this can change again without its time stamp changing."""
-_MAX_FAULTS = 20
-_SUM_AND_END = codec.SUM_LENGTH + len('"}\r\n')
+from holdfast.store.stream_reader import SUM_AND_END, Place, StreamReader
+from holdfast.store.writer import BLANK, Memory, decode_memory, encode_memory, read_note
 
 
-class Place(NamedTuple):
-    """What all streams of a workspace share."""
-
-    fs: FileSystem
-    root: str
-    local: str
-    identity: Identity
-    head: GitHead
-    clock: Callable[[], int]
-    tag: str
-    load: Callable[[str], bytes | None]
-    save: Callable[[str, bytes | None], None]
-
-
-class StreamFiles:
+class StreamFiles(StreamReader):
     """The segments of one stream. Callers hold ``mutex``; a forked child must make its own."""
 
     def __init__(self, place: Place, stream: str) -> None:
+        super().__init__(place, stream)
         self.mutex = allocate_lock()
-        self.stream = stream
-        self.folder = os.path.join(place.root, *stream.split("/"), "events")
-        self._place = place
-        self._fs = place.fs
         self._flat = stream.replace("/", "+")
         self._lock_fd = -1
-        self._segment_fd = -1
-        self._segment_path = ""
-        self._segment_node = 0
         self._note = b""
         self._memory: Memory | None = None
         self._latest: Cursor = {}
-        self._seen_path, self._seen_node = "", 0
-        self._listed: list[str] = []
-        self._folder_stamp = -1
-        self._generation = 0
-        self._own_newest: str | None = None
-        self._own_generation = 0
         self._complete_for = (0, "", 0)
         self._ops: Ops | None = None
-
-    # -- reading ------------------------------------------------------------------------------------------
-
-    def read(self, cursor: Cursor) -> Tail:
-        names = self._names()
-        if isinstance(cursor, dict):
-            tail = self._read_beyond(names, cursor)
-            if tail is not None:
-                return tail
-        return self._read_all(names)
-
-    def backward(self) -> Iterator[bytes]:
-        """All commits, newest first."""
-        parts = [segments.backward(self._fs, self._path(name)) for name in self._names()]
-        return segments.merged(parts, newest_first=True)
-
-    def _path(self, name: str) -> str:
-        return f"{self.folder}{os.sep}{name}"
-
-    def _names(self) -> list[str]:
-        """The segments, listed again only if the folder's time stamp says that it changed."""
-        try:
-            stamp = self._fs.stat(self.folder).st_mtime_ns
-        except FileNotFoundError:
-            if self._listed or not self._generation:
-                self._renew_listing([])
-            return self._listed
-        if stamp != self._folder_stamp:
-            self._renew_listing(sorted(filter(segments.is_segment, self._fs.names(self.folder))))
-            now = self._place.clock() * 1_000_000
-            self._folder_stamp = stamp if stamp < now - _SETTLED_NS else -1
-        return self._listed
-
-    def _renew_listing(self, names: list[str]) -> None:
-        if names != self._listed or not self._generation:
-            self._listed = names
-            self._generation += 1
-
-    def _growing(self) -> str | None:
-        """The one segment that this place may still append to: only its length changes between listings."""
-        if self._own_generation != self._generation:
-            writer = self._place.identity.stored()
-            own = [name for name in self._listed if name.startswith(writer)] if writer else []
-            self._own_newest = max(own, key=segments.number_of) if own else None
-            self._own_generation = self._generation
-        return self._own_newest
-
-    def _read_beyond(self, names: list[str], cursor: dict[str, Any]) -> Tail | None:
-        """What is new since the cursor; None if the cursor does not fit what is on disk."""
-        trusted = cursor.get("g") == (id(self), self._generation)
-        try:
-            version, head, marks, faults = cursor["n"], cursor["h"], cursor["s"], cursor["f"]
-            if trusted:
-                growing = self._growing()
-                candidates = [growing] if growing else []
-            else:
-                marks = {name: Mark(*mark) for name, mark in marks.items()}
-                candidates = names
-                if not marks.keys() <= set(names):
-                    return None
-        except (KeyError, TypeError, AttributeError):
-            return None
-        lines: list[bytes] = []
-        parts = 0
-        changes: dict[str, Mark] = {}
-        new_faults: list[tuple[str, str, bool]] = []
-        for name in candidates:
-            mark = marks.get(name, UNREAD)
-            part = self._read_segment_beyond(name, mark, trusted)
-            if part is None:
-                return None
-            if part.mark != mark:
-                changes[name] = part.mark
-            if not part.ordered:
-                return None
-            if part.lines:
-                lines += part.lines
-                version += len(part.lines)
-                parts += 1
-            new_faults += [(f"{name}:{t.line}", t.what, t.kept) for t in part.troubles]
-        if parts > 1:
-            lines.sort(key=codec.id_of)
-        if lines:
-            if codec.id_of(lines[0]) <= head:  # history arrived that belongs before what the reader has
-                return None
-            head = codec.id_of(lines[-1])
-        if changes or not trusted:
-            marks = {**marks, **changes}
-            faults = [*faults, *new_faults][-_MAX_FAULTS:]
-            cursor = {"g": (id(self), self._generation), "n": version, "h": head, "s": marks, "f": faults}
-        return Tail(lines, cursor, version, head, False, self._faults(faults) if faults else ())
-
-    def _read_segment_beyond(self, name: str, mark: Mark, trusted: bool) -> segments.Part | None:
-        path = self._path(name)
-        try:
-            found = self._fs.stat(path)
-        except FileNotFoundError:
-            return None
-        self._seen_path, self._seen_node = path, found.st_ino
-        if found.st_size == mark.offset and (trusted or found.st_mtime_ns == mark.changed):
-            return segments.Part(mark, mark, [], [], True, 0)
-        if found.st_size < mark.offset:
-            return None
-        at_hand = path == self._segment_path and found.st_ino == self._segment_node
-        fd = self._segment_fd if at_hand else self._fs.open(path, os.O_RDONLY)
-        try:
-            if not trusted and mark.offset and not self._ends_with(fd, mark):
-                return None
-            return segments.read_open_part(self._fs, fd, mark, found.st_size, found.st_mtime_ns)
-        finally:
-            if not at_hand:
-                self._fs.close(fd)
-
-    def _ends_with(self, fd: int, mark: Mark) -> bool:
-        """Whether the line before the mark is the one that was read then."""
-        end = self._fs.read(fd, _SUM_AND_END, max(0, mark.offset - _SUM_AND_END))
-        return bool(mark.sum) and end.rstrip(b"\r\n").endswith(mark.sum.encode() + b'"}')
-
-    def _read_all(self, names: list[str]) -> Tail:
-        """Everything, from the first line on."""
-        size = sum(self._fs.stat(self._path(name)).st_size for name in names)
-        keep = size <= _IN_MEMORY
-        parts = {n: segments.read_part(self._fs, self._path(n), UNREAD, keep=keep) for n in names}
-        self._settle(names)
-        marks = {name: part.mark for name, part in parts.items()}
-        faults = [(f"{n}:{t.line}", t.what, t.kept) for n, part in parts.items() for t in part.troubles]
-        plain = all(part.ordered for part in parts.values()) and not _may_repeat(marks)
-        version = sum(mark.lines for mark in marks.values())
-        lines: Any
-        if keep:
-            collected = [line for part in parts.values() for line in part.lines]
-            collected.sort(key=codec.id_of)
-            lines = collected if plain else list(segments.merged([iter(collected)]))
-            version = len(lines)
-        else:
-            if not plain:
-                version = sum(1 for _ in self._stream_all(parts))
-            lines = self._stream_all(parts)
-        head = max((mark.last for mark in marks.values() if mark.last), default=ids.ZERO)
-        cursor = {
-            "g": (id(self), self._generation),
-            "n": version,
-            "h": head,
-            "s": marks,
-            "f": faults[-_MAX_FAULTS:],
-        }
-        return Tail(lines, cursor, version, head, True, self._faults(faults))
-
-    def _stream_all(self, parts: dict[str, segments.Part]) -> Iterator[bytes]:
-        iterators = []
-        for name, part in parts.items():
-            lines = segments.forward(self._fs, self._path(name), part.mark.offset)
-            iterators.append(lines if part.ordered else iter(sorted(lines, key=codec.id_of)))
-        return segments.merged(iterators)
-
-    def _settle(self, names: list[str]) -> None:
-        """Sync the growing segment, so that a snapshot made from this reading never outlives its commits (I6)."""
-        growing = self._growing()
-        if growing in names:
-            fd = self._fs.open(self._path(growing), os.O_RDONLY)
-            try:
-                self._fs.sync(fd)
-            finally:
-                self._fs.close(fd)
-
-    def _faults(self, faults: list[Any]) -> tuple[Fault, ...]:
-        return tuple(
-            Fault(
-                self.stream,
-                f"{self.stream}/events/{where}",
-                what,
-                harmless=False,
-                action="the commit in this line is used" if kept else "this line is left out, all others are used",
-            )
-            for where, what, kept in faults
-        )
-
-    # -- appending ----------------------------------------------------------------------------------------
 
     def append(self, plan: Plan, cursor: Cursor, expect: int | None, op: str | None) -> Appended:
         written = False
@@ -258,10 +45,13 @@ class StreamFiles:
                 if op is not None and (first := self._first_with(op)) is not None:
                     return Appended(first, cursor, tail.version, repeated=True)
                 if expect is not None and expect != tail.version:
-                    raise Conflict(f"{self.stream} is at version {tail.version}, not {expect}; nothing was written.")
+                    raise Conflict(
+                        f"{self.stream} is at version {tail.version}, not {expect}; nothing was written."
+                    )
                 memory = self._memory if still and self._memory else self._recall(tail)
                 writer = self._place.identity.writer()
                 planned = plan(Ground(tail, writer, memory.numbers))
+                check_op(planned.draft.op, op)
                 if not still:
                     memory = self._ready(memory, tail)
                 now = self._place.clock()
@@ -338,7 +128,9 @@ class StreamFiles:
     def _first_with(self, op: str) -> codec.Commit | None:
         if self._ops is None:
             note = f"local/ops/{self._flat}"
-            self._ops = Ops(self.read, lambda: self._place.load(note), lambda data: self._place.save(note, data))
+            self._ops = Ops(
+                self.read, lambda: self._place.load(note), lambda data: self._place.save(note, data)
+            )
         if self._ops.may_have(op):
             for line in self.backward():
                 if matches(line, op):
@@ -351,7 +143,11 @@ class StreamFiles:
         if self._memory is None or note != self._note:
             self._memory = decode_memory(note)
             self._note = note
-        if self._memory and self._complete_for == (self._generation, self._memory.writer, self._memory.highest):
+        if self._memory and self._complete_for == (
+            self._generation,
+            self._memory.writer,
+            self._memory.highest,
+        ):
             return self._memory
         identity = self._place.identity
         writer = identity.writer()
@@ -419,7 +215,7 @@ class StreamFiles:
     def _remembered_at(self, memory: Memory) -> bool:
         if not memory.size:
             return True
-        end = self._fs.read(self._segment_fd, _SUM_AND_END, max(0, memory.size - _SUM_AND_END))
+        end = self._fs.read(self._segment_fd, SUM_AND_END, max(0, memory.size - SUM_AND_END))
         return end.endswith(memory.sum.encode() + b'"}\n')
 
     def _new_segment(self, memory: Memory, token: str) -> Memory:
@@ -450,7 +246,9 @@ class StreamFiles:
         except OSError as error:
             # What was written of the line is a torn tail: the next append saves it aside and cuts it off (I5).
             if self._fs.stat_handle(self._segment_fd).st_size < size + len(line):
-                raise Unavailable(f"{self.stream}: writing failed ({error.strerror}); nothing was stored.") from error
+                raise Unavailable(
+                    f"{self.stream}: writing failed ({error.strerror}); nothing was stored."
+                ) from error
             raise UnknownOutcome(f"{self.stream}: writing failed ({error.strerror}).") from error
 
     def _sync_segment(self) -> None:
@@ -512,16 +310,3 @@ class StreamFiles:
                 self._fs.close(fd)
             except OSError:
                 pass
-
-
-def _may_repeat(marks: dict[str, Mark]) -> bool:
-    """Whether two segments of one writer overlap in their ids, which only a copy of a segment can do."""
-    reach: dict[str, list[tuple[str, str]]] = {}
-    for name, mark in marks.items():
-        if mark.first:
-            reach.setdefault(segments.writer_of(name), []).append((mark.first, mark.last))
-    for spans in reach.values():
-        spans.sort()
-        if any(earlier[1] >= later[0] for earlier, later in zip(spans, spans[1:], strict=False)):
-            return True
-    return False

@@ -115,7 +115,9 @@ class Identity:
             writer = ids.random_text(self._random_bits(64), ids.WRITER_LENGTH)
             self._fs.close(self._fs.open(self._anchor, os.O_RDWR | os.O_CREAT))
             note = {"writer": writer, "anchor": self._stamp()}
-            steps.replace(self._fs, self._path, json.dumps(note).encode() + b"\n", tag=self._tag, durable=False)
+            steps.replace(
+                self._fs, self._path, json.dumps(note).encode() + b"\n", tag=self._tag, durable=False
+            )
             self._writer = writer
             return writer
         finally:

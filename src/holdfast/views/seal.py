@@ -26,7 +26,9 @@ def condition(found: bytes) -> str:
     if not text.strip() or "\0" in text:
         return "broken"
     lines = text.splitlines()
-    if any(line.startswith("<<<<<<< ") for line in lines) and any(line.startswith(">>>>>>> ") for line in lines):
+    if any(line.startswith("<<<<<<< ") for line in lines) and any(
+        line.startswith(">>>>>>> ") for line in lines
+    ):
         return "broken"
     at = text.find(MARK)
     if at < 0:

@@ -43,7 +43,10 @@ def contract(state: dict[str, Any]) -> dict[str, Any]:
             "unsettled_count": len(decisions["open"]),
             "recent": [_decision(d) for d in decisions["closed"][-3:]],
         },
-        "notes": {"count": state["notes"]["count"], "last": [one_line(n["text"], WIDTH) for n in state["notes"]["last"][-3:]]},
+        "notes": {
+            "count": state["notes"]["count"],
+            "last": [one_line(n["text"], WIDTH) for n in state["notes"]["last"][-3:]],
+        },
         "own_events": state["own"],
     }
 
@@ -52,7 +55,10 @@ def _contest(contest: dict[str, Any]) -> dict[str, Any]:
     return {
         "name": contest["name"],
         "value": one_line(str(contest["value"]), 80),
-        "rivals": [{"value": one_line(str(r["value"]), 80), "by": one_line(r["by"], 40)} for r in contest["rivals"][:3]],
+        "rivals": [
+            {"value": one_line(str(r["value"]), 80), "by": one_line(r["by"], 40)}
+            for r in contest["rivals"][:3]
+        ],
     }
 
 

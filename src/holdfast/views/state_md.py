@@ -35,7 +35,12 @@ def _contested(registers: dict[str, Any]) -> list[str]:
     contests = contested.contests(registers)
     if not contests:
         return []
-    lines = ["## Contested", "", "Two places set these values without seeing each other. Set each again to settle it.", ""]
+    lines = [
+        "## Contested",
+        "",
+        "Two places set these values without seeing each other. Set each again to settle it.",
+        "",
+    ]
     for contest in contests:
         rivals = ", ".join(f"{inline(str(r['value']))} (by {inline(r['by'])})" for r in contest["rivals"])
         lines.append(
@@ -48,18 +53,29 @@ def _context(state: dict[str, Any]) -> list[str]:
     phase = contested.value(state["registers"], "phase") or "none"
     declared = state["phases"]["declared"]
     place = f" ({declared.index(phase) + 1} of {len(declared)})" if phase in declared else ""
-    return ["## Current Context", "", f"**Phase:** {inline(phase)}{place}", f"**Last actor:** {inline(state['by'] or '')}", ""]
+    return [
+        "## Current Context",
+        "",
+        f"**Phase:** {inline(phase)}{place}",
+        f"**Last actor:** {inline(state['by'] or '')}",
+        "",
+    ]
 
 
 def _unsettled(state: dict[str, Any]) -> list[str]:
     decisions = list(state["decisions"]["open"].values())
     if not decisions:
         return []
-    lines = ["## Decided, not confirmed", "", "| ID | Decision | Planned action | By | At |", "|----|----|----|----|----|"]
+    lines = [
+        "## Decided, not confirmed",
+        "",
+        "| ID | Decision | Planned action | By | At |",
+        "|----|----|----|----|----|",
+    ]
     for decision in decisions[:20]:
-        action = cell(decision["action"] or "")
+        action, by = cell(decision["action"] or ""), cell(decision["by"])
         lines.append(
-            f"| {decision['id']} | {cell(decision['text'])} | {action} | {cell(decision['by'])} | {decision['at'][:16]} |"
+            f"| {decision['id']} | {cell(decision['text'])} | {action} | {by} | {decision['at'][:16]} |"
         )
     if len(decisions) > 20:
         lines.append("")

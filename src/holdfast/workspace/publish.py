@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from holdfast.workspace.session import Session
     from holdfast.workspace.workspace import Workspace
 
-VIEWS: dict[str, Callable[[dict[str, Any]], str]] = {"state.json": state_json.render, "STATE.md": state_md.render}
+VIEWS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "state.json": state_json.render,
+    "STATE.md": state_md.render,
+}
 
 
 def publish(session: Session) -> list[Fault]:
@@ -49,7 +52,9 @@ def check(workspace: Workspace, *, fix: bool) -> list[Fault]:
                 if fix:
                     workspace.store.put(note, render(state).encode())
                 action = "made anew" if fix else "the next command makes it anew"
-                faults.append(Fault(stream, note, "the view is stale or broken", harmless=True, action=action))
+                faults.append(
+                    Fault(stream, note, "the view is stale or broken", harmless=True, action=action)
+                )
     return faults
 
 

@@ -164,6 +164,10 @@ class Workspace:
                 self.publish()
             self._published = now
 
+    def touch(self, handle: Handle) -> None:
+        """Have the views of a session looked at by the next ``publish``, also if nothing was committed."""
+        self._stale[handle.stream] = handle
+
     def publish(self) -> list[Fault]:
         """Make the views of every changed session anew."""
         faults: list[Fault] = []

@@ -14,7 +14,7 @@ To add a concept is to add a file here and name it in ``KINDS``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from holdfast.core.commit import Commit
@@ -28,13 +28,19 @@ Step = Callable[[dict[str, Any]], dict[str, Any]]
 class Concept(Protocol):
     """What a concept's module has."""
 
-    EVENTS: dict[str, int]
-    STEPS: dict[tuple[str, int], Step]
-    FOLDS: dict[str, Fold]
-    HEADLINES: dict[str, Headline]
+    @property
+    def EVENTS(self) -> Mapping[str, int]: ...  # noqa: N802 - the name of a module's constant
 
-    @staticmethod
-    def blank() -> dict[str, Any]: ...
+    @property
+    def STEPS(self) -> Mapping[tuple[str, int], Step]: ...  # noqa: N802
+
+    @property
+    def FOLDS(self) -> Mapping[str, Fold]: ...  # noqa: N802
+
+    @property
+    def HEADLINES(self) -> Mapping[str, Headline]: ...  # noqa: N802
+
+    def blank(self) -> dict[str, Any]: ...
 
 
 KINDS: dict[str, tuple[Concept, ...]] = {

@@ -43,7 +43,12 @@ def _made(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
 
 def _settled(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
     decisions = state["decisions"]
-    outcome = {"outcome": excerpt(data["outcome"]), "ok": data["ok"], "settled_at": commit.at, "settled_by": commit.by}
+    outcome = {
+        "outcome": excerpt(data["outcome"]),
+        "ok": data["ok"],
+        "settled_at": commit.at,
+        "settled_by": commit.by,
+    }
     decision = decisions["open"].pop(data["id"], None)
     if decision is not None:
         decisions["settled"] += 1
@@ -103,10 +108,12 @@ def settle(state: dict[str, Any], short_id: str, outcome: str, ok: bool = True) 
         full = numbers.resolve(short_id, decisions["open"], "open decision")
     except NotFound:
         for closed in decisions["closed"]:
-            if closed["id"].lower() == short_id.lower():
+            if numbers.same(closed["id"], short_id):
                 raise Refused(
                     f"{closed['id']} was settled before, at {closed['settled_at']} by {closed['settled_by']}: "
                     f"{one_line(closed['outcome'])}. Nothing was written."
                 ) from None
         raise
-    return [Event("decision.settled", {"id": full, "outcome": checked_text(outcome, "outcome"), "ok": bool(ok)})]
+    return [
+        Event("decision.settled", {"id": full, "outcome": checked_text(outcome, "outcome"), "ok": bool(ok)})
+    ]

@@ -19,7 +19,9 @@ def blank() -> dict[str, Any]:
 def _added(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
     notes = state["notes"]
     notes["count"] += 1
-    notes["last"].append({"text": excerpt(data["text"]), "at": commit.at, "by": commit.by, "origin": commit.origin})
+    notes["last"].append(
+        {"text": excerpt(data["text"]), "at": commit.at, "by": commit.by, "origin": commit.origin}
+    )
     del notes["last"][:-KEPT]
 
 

@@ -30,7 +30,13 @@ class Decisions(Handle):
         )
 
     def settle(
-        self, decision: str, outcome: str, *, ok: bool = True, op: str | None = None, expect: int | None = None
+        self,
+        decision: str,
+        outcome: str,
+        *,
+        ok: bool = True,
+        op: str | None = None,
+        expect: int | None = None,
     ) -> Receipt:
         """Write down how a decision turned out."""
         return self.commit(

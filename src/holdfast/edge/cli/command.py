@@ -1,0 +1,105 @@
+"""What a command is, and how it is run."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from holdfast.errors import Usage
+
+if TYPE_CHECKING:
+    from holdfast.workspace.session import Session
+    from holdfast.workspace.workspace import Workspace
+
+
+class Output(NamedTuple):
+    """What a command has to say."""
+
+    text: str
+    data: dict[str, Any]
+    status: int = 0
+
+
+class Command(NamedTuple):
+    """One command of the command line."""
+
+    summary: str
+    arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], Output]
+    examples: tuple[str, ...]
+    writes: bool = False
+    """Takes --op and --expect."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise Usage(
+            f"{self.prog}: {message}.", hint=f"{self.format_usage().strip()}\n  Add --help for examples."
+        )
+
+
+def parser(name: str, command: Command) -> argparse.ArgumentParser:
+    """The argument parser of a command."""
+    examples = "\n".join(f"  $ {example}" for example in command.examples)
+    built = _Parser(
+        prog=f"holdfast {name}",
+        description=command.summary,
+        epilog=f"examples:\n{examples}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    command.arguments(built)
+    common = built.add_argument_group("common options")
+    common.add_argument("--json", action="store_true", help="print exactly one JSON object")
+    common.add_argument(
+        "--workspace", metavar="WHERE", help="folder or URL (default: HOLDFAST_URL, or found from here)"
+    )
+    common.add_argument(
+        "--session", metavar="ID", help="session (default: HOLDFAST_SESSION, or the current one)"
+    )
+    if command.writes:
+        common.add_argument("--op", metavar="TEXT", help="operation id: the same one twice is one commit")
+        common.add_argument(
+            "--expect", metavar="VERSION", type=int, help="write only if the stream has this version"
+        )
+    return built
+
+
+def run(name: str, command: Command, given: list[str]) -> int:
+    """Parse, run, print."""
+    try:
+        arguments = parser(name, command).parse_args(given)
+    except SystemExit as stop:  # --help has printed
+        return int(stop.code or 0)
+    output = command.run(arguments)
+    if arguments.json:
+        sys.stdout.write(json.dumps({"ok": output.status == 0, **output.data}, ensure_ascii=False) + "\n")
+    elif output.text:
+        sys.stdout.write(output.text.rstrip("\n") + "\n")
+    return output.status
+
+
+def open_here(arguments: argparse.Namespace) -> Workspace:
+    """The workspace that the arguments name. On the command line a person acts, unless HOLDFAST_AGENT says who."""
+    from holdfast.workspace.workspace import open_workspace
+
+    origin = "agent" if os.environ.get("HOLDFAST_AGENT") else "human"
+    return open_workspace(arguments.workspace, origin=origin)
+
+
+def on_session(
+    arguments: argparse.Namespace, act: Callable[[Session], Output], *, publish: bool = True
+) -> Output:
+    """Run ``act`` on the session that the arguments name, then bring its views up to date."""
+    with open_here(arguments) as workspace:
+        session = workspace.session(arguments.session)
+        output = act(session)
+        if publish:
+            workspace.touch(session)
+            for fault in workspace.publish():
+                sys.stderr.write(f"holdfast: {fault.where}: {fault.what}; {fault.action}.\n")
+        return output

@@ -233,6 +233,7 @@ class StreamFiles(StreamReader):
             self._segment_fd = self._fs.open(path, steps.CREATE)
         self._segment_path = path
         self._segment_node = self._fs.stat_handle(self._segment_fd).st_ino
+        self._renew_listing(sorted([*self._listed, os.path.basename(path)]))
         steps.sync_names(self._fs, self.folder, os.path.dirname(self._place.root))
         memory = memory._replace(
             segment=number, size=0, sum=codec.GENESIS, rows=0, token=token, highest=number
@@ -285,10 +286,11 @@ class StreamFiles(StreamReader):
             memory.size, memory.rows, before.lines + 1, before.first or commit_id, commit_id, memory.sum, 0
         )
         return {
-            **tail.cursor,
+            "g": (id(self), self._generation),
             "n": tail.version + 1,
             "h": commit_id,
             "s": {**tail.cursor["s"], name: mark},
+            "f": tail.cursor["f"],
         }
 
     # -- closing ------------------------------------------------------------------------------------------

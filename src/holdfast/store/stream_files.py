@@ -31,28 +31,37 @@ class StreamFiles(StreamReader):
         self._lock_fd = -1
         self._note = b""
         self._memory: Memory | None = None
-        self._latest: Cursor = {}
+        self._latest: Cursor = None
         self._complete_for = (0, "", 0)
         self._ops: Ops | None = None
 
-    def append(self, plan: Plan, cursor: Cursor, expect: int | None, op: str | None) -> Appended:
+    def append(
+        self, plan: Plan, cursor: Cursor, expect: int | None, op: str | None, unread: bool = False
+    ) -> Appended:
         written = False
         try:
             self.lock()
             try:
-                still = cursor is self._latest and self._undisturbed()
-                tail = self._nothing_new(cursor) if still else self._read_again(cursor)
+                still = cursor is not None and cursor is self._latest and self._undisturbed()
+                blind = not still and unread and op is None and self._only_grown(cursor)
+                if still:
+                    tail = self._nothing_new(cursor)
+                elif blind:
+                    tail = self._left_unread(cursor)
+                else:
+                    tail = self._read_again(cursor)
                 if op is not None and (first := self._first_with(op)) is not None:
                     return Appended(first, cursor, tail.version, repeated=True)
                 if expect is not None and expect != tail.version:
                     raise Conflict(
                         f"{self.stream} is at version {tail.version}, not {expect}; nothing was written."
                     )
-                memory = self._memory if still and self._memory else self._recall(tail)
+                known = still or blind
+                memory = self._memory if known and self._memory else self._recall(tail)
                 writer = self._place.identity.writer()
                 planned = plan(Ground(tail, writer, memory.numbers))
                 check_op(planned.draft.op, op)
-                if not still:
+                if not known:
                     memory = self._ready(memory, tail)
                 now = self._place.clock()
                 commit_id = ids.next_id(max(tail.head, memory.clock), now, writer)
@@ -71,7 +80,8 @@ class StreamFiles(StreamReader):
                     {**memory.numbers, **planned.numbers} if planned.numbers else memory.numbers,
                 )
                 self._remember(memory)
-                after = self._latest = self._covering(tail, memory, commit_id)
+                after = None if blind else self._covering(tail, memory, commit_id)
+                self._latest = after
             finally:
                 self.unlock()
             self._sync_segment()
@@ -89,18 +99,48 @@ class StreamFiles(StreamReader):
         process leaves a new note, every other program a new folder time, a new length or a new git HEAD.
         """
         memory = self._memory
-        if memory is None or self._segment_fd < 0 or self._complete_for[0] != self._generation:
+        return (
+            memory is not None
+            and self._fs.read(self._lock_fd, len(self._note), 0) == self._note
+            and self._is_as_noted(memory)
+        )
+
+    def _only_grown(self, cursor: Cursor) -> bool:
+        """Whether nothing has happened since the cursor but commits of this place to the segment at hand.
+
+        Then the note says all that the next commit must know of them.
+        """
+        if not isinstance(cursor, dict) or not self._is_own(cursor) or cursor["f"]:
             return False
-        fs = self._fs
+        note = read_note(self._fs, self._lock_fd)
+        memory = decode_memory(note)
+        if memory is None or self._complete_for != (self._generation, memory.writer, memory.highest):
+            return False
+        name = segments.name_of(memory.writer, memory.segment)
+        mark = cursor["s"].get(name, UNREAD)
+        if self._segment_path != self._path(name) or mark.rows != mark.lines or not self._is_as_noted(memory):
+            return False
+        self._memory, self._note = memory, note
+        return bool(mark.offset <= memory.size)
+
+    def _is_as_noted(self, memory: Memory) -> bool:
+        if self._segment_fd < 0 or self._complete_for[0] != self._generation:
+            return False
         try:
             return (
-                fs.read(self._lock_fd, len(self._note), 0) == self._note
-                and fs.stat(self.folder).st_mtime_ns == self._folder_stamp
-                and fs.stat_handle(self._segment_fd).st_size == memory.size
+                self._fs.stat(self.folder).st_mtime_ns == self._folder_stamp
+                and self._fs.stat_handle(self._segment_fd).st_size == memory.size
                 and self._place.head.token() == memory.token
             )
         except FileNotFoundError:
             return False
+
+    def _left_unread(self, cursor: Cursor) -> Tail:
+        memory = self._memory
+        assert memory is not None
+        mark = cursor["s"].get(segments.name_of(memory.writer, memory.segment), UNREAD)
+        version = cursor["n"] + memory.rows - mark.rows
+        return Tail((), cursor, version, max(cursor["h"], memory.clock), False, ())
 
     def _nothing_new(self, cursor: Cursor) -> Tail:
         faults = self._faults(cursor["f"]) if cursor["f"] else ()
@@ -286,7 +326,7 @@ class StreamFiles(StreamReader):
             memory.size, memory.rows, before.lines + 1, before.first or commit_id, commit_id, memory.sum, 0
         )
         return {
-            "g": (id(self), self._generation),
+            "g": (self._handle, self._generation),
             "n": tail.version + 1,
             "h": commit_id,
             "s": {**tail.cursor["s"], name: mark},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any, NamedTuple
 
 from holdfast.core import commit as codec
@@ -21,6 +21,7 @@ _IN_MEMORY = 8 << 20
 _SETTLED_NS = 50_000_000
 """A folder whose time stamp is younger than this can change again without its time stamp changing."""
 _MAX_FAULTS = 20
+_serial = count()
 SUM_AND_END = codec.SUM_LENGTH + len('"}\r\n')
 
 
@@ -53,6 +54,8 @@ class StreamReader:
         self._listed: list[str] = []
         self._folder_stamp = -1
         self._generation = 0
+        # Not id(self): a later handle, or one in a forked child, can have the address of an earlier one.
+        self._handle = f"{place.tag}-{next(_serial)}"
         self._own_newest: str | None = None
         self._own_generation = 0
 
@@ -100,9 +103,13 @@ class StreamReader:
             self._own_generation = self._generation
         return self._own_newest
 
+    def _is_own(self, cursor: dict[str, Any]) -> bool:
+        """Whether this very handle made the cursor, from the listing that it still has."""
+        return cursor.get("g") == (self._handle, self._generation)
+
     def _read_beyond(self, names: list[str], cursor: dict[str, Any]) -> Tail | None:
         """What is new since the cursor; None if the cursor does not fit what is on disk."""
-        trusted = cursor.get("g") == (id(self), self._generation)
+        trusted = self._is_own(cursor)
         try:
             version, head, marks, faults = cursor["n"], cursor["h"], cursor["s"], cursor["f"]
             if trusted:
@@ -142,7 +149,7 @@ class StreamReader:
         if changes or not trusted:
             marks = {**marks, **changes}
             faults = [*faults, *new_faults][-_MAX_FAULTS:]
-            cursor = {"g": (id(self), self._generation), "n": version, "h": head, "s": marks, "f": faults}
+            cursor = {"g": (self._handle, self._generation), "n": version, "h": head, "s": marks, "f": faults}
         return Tail(lines, cursor, version, head, False, self._faults(faults) if faults else ())
 
     def _read_segment_beyond(self, name: str, mark: Mark, trusted: bool) -> segments.Part | None:
@@ -193,7 +200,7 @@ class StreamReader:
             lines = self._stream_all(parts)
         head = max((mark.last for mark in marks.values() if mark.last), default=ids.ZERO)
         cursor = {
-            "g": (id(self), self._generation),
+            "g": (self._handle, self._generation),
             "n": version,
             "h": head,
             "s": marks,

@@ -47,7 +47,6 @@ class Handle:
         self.stream = stream
         self._set = WorkingSet(workspace.store, stream)
         self._pinned: int | None = None
-        self._crowded = False
 
     # -- the present --------------------------------------------------------------------------------------
 
@@ -88,26 +87,31 @@ class Handle:
             expect, self._pinned = self._pinned, -1
         workspace = self.workspace
         working_set = self._set
-        crowded = False
+        judged = not isinstance(rule, list)
 
         def plan(ground: Ground) -> Planned:
-            nonlocal crowded
             working_set.take(ground.tail)
-            crowded = bool(ground.tail.lines)
+            working_set.crowded = bool(ground.tail.lines)
             if isinstance(rule, list):
-                if crowded:
-                    _ = working_set.state  # refuses here and now what this release cannot read
+                if working_set.crowded:
+                    _ = working_set.state  # refuses, before writing, what this release cannot read
                 return Planned(Draft(tuple(rule), workspace.by, workspace.origin, op), {})
             mint = Mint(working_set.state, ground.writer, ground.numbers)
             events = tuple(rule(working_set.state, mint))
             return Planned(Draft(events, workspace.by, workspace.origin, op), mint.given)
 
-        if self._crowded:
+        if judged and working_set.crowded:
             # Others are writing: what they wrote by now is read and folded while they can go on writing.
             working_set.refresh()
             _ = working_set.state
-        appended = workspace.store.append(self.stream, plan, cursor=working_set.cursor, expect=expect, op=op)
-        self._crowded = crowded
+        appended = workspace.store.append(
+            self.stream,
+            plan,
+            cursor=working_set.cursor,
+            expect=expect,
+            op=op,
+            unread=working_set.crowded and not judged,
+        )
         if not appended.repeated:
             working_set.took(appended)
             workspace.changed(self)

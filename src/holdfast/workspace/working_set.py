@@ -13,6 +13,7 @@ from zlib import crc32
 from holdfast import __version__
 from holdfast.core import fold, ids
 from holdfast.core.commit import Commit
+from holdfast.errors import HoldfastError
 from holdfast.store.protocol import Appended, Cursor, Fault, Store, Tail
 
 EVERY = 100
@@ -35,6 +36,10 @@ class WorkingSet:
         self._state = fold.blank(self._kind)
         self._pending: list[bytes | Commit] = []
         self._saved = 0
+        self._newest = 0
+        self._snapshot: bytes | None = None
+        self.crowded = False
+        """Others are writing to the stream: the last append found new commits, or left them unread."""
         self._load()
 
     @property
@@ -47,12 +52,17 @@ class WorkingSet:
 
     def refresh(self) -> None:
         """Take in what has been committed by anybody."""
+        if self._newest - self.version > EVERY:
+            self._load()  # of those who write, one has kept a snapshot meanwhile
+        self.crowded = False
         restarted = self.take(self._store.read(self._stream, self.cursor))
         if restarted and self.version - self._saved >= EVERY:
             self.save()
 
     def take(self, tail: Tail) -> bool:
         """Take in a tail; True if it was the whole stream."""
+        if tail.cursor is self.cursor:
+            return False  # nothing new, or left unread
         if tail.restarted:
             self._state = fold.blank(self._kind)
             self._pending = []
@@ -66,21 +76,42 @@ class WorkingSet:
 
     def took(self, appended: Appended) -> None:
         """Take in the commit that was just appended behind everything taken in so far."""
+        if appended.cursor is None:
+            self._fell_behind(appended.version)
+            return
         self._pending.append(appended.commit)
         self.version, self.head, self.cursor = appended.version, appended.commit.id, appended.cursor
         if self.version % EVERY == 0:  # each version is one process's own, so only one of them keeps it
             # This commit is acknowledged, and one sync covers all before it: the snapshot is of durable commits.
             self.save()
 
+    def _fell_behind(self, newest: int) -> None:
+        """A commit was appended behind others that have not been read; they are read when somebody asks."""
+        self._newest = newest
+        if self._snapshot is not None:
+            # Made before this commit, whose sync has just covered all that it holds.
+            snapshot, self._snapshot = self._snapshot, None
+            self._store.put(self._note, snapshot)
+        elif newest % EVERY == 0:
+            try:
+                self.refresh()
+                self._snapshot = self._encoded()
+            except HoldfastError:
+                pass  # only a cache: whoever asks for the state is told
+        self.crowded = True
+
     def save(self) -> None:
         """Keep a snapshot."""
+        self._saved = self.version
+        self._store.put(self._note, self._encoded())
+
+    def _encoded(self) -> bytes:
         body = json.dumps(
             {"release": _RELEASE, "version": self.version, "cursor": self.cursor, "state": self.state},
             ensure_ascii=False,
             separators=(",", ":"),
         ).encode()
-        self._saved = self.version
-        self._store.put(self._note, b"%08x %s" % (crc32(body), body))
+        return b"%08x %s" % (crc32(body), body)
 
     def _load(self) -> None:
         note = self._store.get(self._note)
@@ -91,10 +122,11 @@ class WorkingSet:
             if int(note[:8], 16) != crc32(body):
                 return
             snapshot = json.loads(body)
-            if snapshot["release"] != _RELEASE:
+            if snapshot["release"] != _RELEASE or snapshot["version"] <= self.version:
                 return
         except (ValueError, KeyError):
             return
+        self._pending = []
         self._state = snapshot["state"]
         self.cursor = snapshot["cursor"]
         self.version = self._saved = snapshot["version"]

@@ -8,7 +8,19 @@ from pathlib import Path
 import holdfast
 
 ROOT = Path(holdfast.__file__).parent
-PURE = {"os", "time", "random", "secrets", "socket", "logging", "subprocess", "threading", "asyncio", "io", "pathlib"}
+PURE = {
+    "os",
+    "time",
+    "random",
+    "secrets",
+    "socket",
+    "logging",
+    "subprocess",
+    "threading",
+    "asyncio",
+    "io",
+    "pathlib",
+}
 ALLOWED = {
     "errors": set(),
     "core": {"errors", "core"},
@@ -20,7 +32,17 @@ ALLOWED = {
     "edge": {"errors", "core", "store", "views", "workspace", "checks", "edge"},
     "adapters": {"errors", "core", "workspace", "adapters"},
 }
-FILE_CALLS = {"open", "os.open", "os.mkdir", "os.rename", "os.replace", "os.unlink", "os.remove", "os.write", "os.listdir"}
+FILE_CALLS = {
+    "open",
+    "os.open",
+    "os.mkdir",
+    "os.rename",
+    "os.replace",
+    "os.unlink",
+    "os.remove",
+    "os.write",
+    "os.listdir",
+}
 
 
 def layer_of(path: Path) -> str:
@@ -37,7 +59,9 @@ def imports(tree: ast.AST) -> list[str]:
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found += [node.module] if node.module != "holdfast" else [f"holdfast.{a.name}" for a in node.names]
+            found += (
+                [node.module] if node.module != "holdfast" else [f"holdfast.{a.name}" for a in node.names]
+            )
     return found
 
 

@@ -27,10 +27,16 @@ def workspace(request: pytest.FixtureRequest, project: Path) -> Workspace:
 def test_a_decision_is_open_until_it_is_settled(workspace: Workspace) -> None:
     """A decision has an id at once, is listed by recover, and no longer after its outcome is written."""
     session = workspace.start("Ship it")
-    receipt = session.decide("Use SQLite", because="one file", action="migrate", alternatives=["JSON"], revisit_when="2 GB")
+    receipt = session.decide(
+        "Use SQLite", because="one file", action="migrate", alternatives=["JSON"], revisit_when="2 GB"
+    )
     assert receipt.id == "D-1"
     (unsettled,) = workspace.recover()
-    assert (unsettled["text"], unsettled["action"], unsettled["session"]) == ("Use SQLite", "migrate", session.id)
+    assert (unsettled["text"], unsettled["action"], unsettled["session"]) == (
+        "Use SQLite",
+        "migrate",
+        session.id,
+    )
     session.settle("d-01", "migrated")
     assert workspace.recover() == []
     (closed,) = session.state["decisions"]["closed"]
@@ -62,7 +68,9 @@ def test_acting_settles_on_exit_and_fails_on_an_exception(workspace: Workspace) 
     assert second["outcome"].startswith("ZeroDivisionError")
 
 
-@pytest.mark.parametrize("text", [text for text in TEXTS if text.strip()], ids=range(len([t for t in TEXTS if t.strip()])))
+@pytest.mark.parametrize(
+    "text", [text for text in TEXTS if text.strip()], ids=range(len([t for t in TEXTS if t.strip()]))
+)
 def test_every_text_comes_back_unchanged(workspace: Workspace, text: str) -> None:
     """User text goes into the log and comes out of it byte for byte."""
     session = workspace.start("texts")
@@ -177,7 +185,9 @@ def test_too_large_and_too_deep_are_refused_with_advice(workspace: Workspace) ->
     assert session.version == 1
 
 
-def test_sessions_are_found_by_id_prefix_letters_and_pointer(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sessions_are_found_by_id_prefix_letters_and_pointer(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The pointer, HOLDFAST_SESSION, a full id, its beginning and its letters all find the session."""
     first = workspace.start("first")
     second = workspace.start("second")
@@ -205,7 +215,9 @@ def test_state_of_a_long_session_stays_small(workspace: Workspace) -> None:
     assert again.at(session.version) == session.state
 
 
-def test_no_workspace_and_no_session_say_what_to_do(tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_workspace_and_no_session_say_what_to_do(
+    tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The search ends at the git root; the error says how to begin."""
     with pytest.raises(NoSession) as no_session:
         holdfast.open().session()

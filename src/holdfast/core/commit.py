@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from holdfast.core import ids
+from holdfast.core.hashing import blake2b
 from holdfast.errors import Damaged, Newer, Refused, TooLarge
 
 FORMAT = 1

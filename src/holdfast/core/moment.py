@@ -11,7 +11,7 @@ from functools import lru_cache
 from holdfast.errors import Usage
 
 _DAY_MS = 86_400_000
-_MOMENT = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})\.([0-9]{3})Z")
+_MOMENT = r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})\.([0-9]{3})Z"
 _ERA_DAYS = 146_097  # days in 400 years, after which the calendar repeats
 _DAYS_TO_1970 = 719_468  # days from 0000-03-01 to 1970-01-01
 
@@ -40,7 +40,7 @@ def _to_second(seconds: int) -> str:
 
 def from_iso(text: str) -> int:
     """The moment of a text that ``iso`` wrote."""
-    match = _MOMENT.fullmatch(text)
+    match = re.fullmatch(_MOMENT, text)
     if match:
         year, month, day, hour, minute, second, ms = map(int, match.groups())
         days = _days(year, month, day)
@@ -53,16 +53,16 @@ def from_iso(text: str) -> int:
     )
 
 
-_LOOSE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2})(:[0-9]{2})?(\.[0-9]{1,3})?Z?)?")
-_SPAN = re.compile(r"([0-9]{1,6})([smhdw])")
+_LOOSE = r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2})(:[0-9]{2})?(\.[0-9]{1,3})?Z?)?"
+_SPAN = r"([0-9]{1,6})([smhdw])"
 _UNITS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": _DAY_MS, "w": 7 * _DAY_MS}
 
 
 def parse(text: str, now: int | None = None) -> int:
     """The moment that a person wrote: a date, a date and time in UTC, or (with ``now``) a span back such as 7d."""
-    if now is not None and (span := _SPAN.fullmatch(text.strip())):
+    if now is not None and (span := re.fullmatch(_SPAN, text.strip())):
         return now - int(span[1]) * _UNITS[span[2]]
-    loose = _LOOSE.fullmatch(text.strip())
+    loose = re.fullmatch(_LOOSE, text.strip())
     if loose is None:
         raise Usage(
             f"{text[:80]!r} is not a moment.",

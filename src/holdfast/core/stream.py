@@ -12,7 +12,7 @@ from holdfast.errors import InvalidName
 
 PROJECT = "project"
 
-_LOCAL = re.compile(r"[a-z0-9][a-z0-9._+-]{0,159}")
+_LOCAL = r"[a-z0-9][a-z0-9._+-]{0,159}"
 _DEEPEST = 4
 _TAKEN = frozenset(["events", "context", "artifacts"])  # folders of a stream, which no note may replace
 
@@ -43,7 +43,7 @@ def checked_note(name: str) -> str:
     if folders[:1] == ["local"]:
         parts = [*folders[1:], file]
         if len(parts) <= _DEEPEST and all(
-            _LOCAL.fullmatch(part) and not part.endswith(".") for part in parts
+            re.fullmatch(_LOCAL, part) and not part.endswith(".") for part in parts
         ):
             return name
     else:

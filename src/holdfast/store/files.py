@@ -13,7 +13,6 @@ from holdfast.errors import Forbidden, HoldfastError, InvalidName, Unavailable
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
 from holdfast.fs.posix import POSIX
-from holdfast.store import checkup
 from holdfast.store.git_head import GitHead
 from holdfast.store.protocol import Appended, Capabilities, Cursor, Fault, Plan, Tail
 from holdfast.store.stream_files import StreamFiles
@@ -154,6 +153,8 @@ class FilesStore:
     def forget(self, stream: str) -> None:
         handle = self._handle(stream)
         with handle.mutex:
+            from holdfast.store import checkup
+
             try:
                 handle.lock()
                 try:
@@ -165,6 +166,8 @@ class FilesStore:
                 raise _mapped(error, stream) from error
 
     def check(self, *, fix: bool = False) -> list[Fault]:
+        from holdfast.store import checkup
+
         try:
             faults = checkup.stray_files(self._place, fix=fix)
             for stream in self.streams():

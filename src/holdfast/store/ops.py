@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from hashlib import blake2b
 
 from holdfast.core import commit as codec
+from holdfast.core.hashing import blake2b
 from holdfast.store.protocol import Cursor, Tail
 
 _WIDTH = 8

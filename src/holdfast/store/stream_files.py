@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import os
 from _thread import allocate_lock
+from typing import TYPE_CHECKING
 
 from holdfast.core import commit as codec
 from holdfast.core import ids, moment
 from holdfast.errors import Conflict, Unavailable, UnknownOutcome
 from holdfast.fs import steps
-from holdfast.store import quarantine, segments
+from holdfast.store import segments
 from holdfast.store.numbered import check_op
-from holdfast.store.ops import Ops, matches
 from holdfast.store.protocol import Appended, Cursor, Ground, Plan, Tail
 from holdfast.store.segments import UNREAD, Mark
 from holdfast.store.stream_reader import SUM_AND_END, Place, StreamReader
 from holdfast.store.writer import BLANK, Memory, decode_memory, encode_memory, read_note
+
+if TYPE_CHECKING:
+    from holdfast.store.ops import Ops
 
 
 class StreamFiles(StreamReader):
@@ -166,6 +169,8 @@ class StreamFiles(StreamReader):
         self._fs.unlock(self._lock_fd)
 
     def _first_with(self, op: str) -> codec.Commit | None:
+        from holdfast.store.ops import Ops, matches
+
         if self._ops is None:
             note = f"local/ops/{self._flat}"
             self._ops = Ops(
@@ -244,6 +249,8 @@ class StreamFiles(StreamReader):
         if mark.offset < memory.size or not self._remembered_at(memory):
             return memory._replace(segment=0)
         if not mark.sum or size > mark.offset:
+            from holdfast.store import quarantine
+
             mark = quarantine.cut_torn_tail(
                 self._fs, self._place, self.stream, self._segment_path, self._segment_fd
             )

@@ -21,19 +21,20 @@ from holdfast.store.protocol import Store
 
 Clock = Callable[[], int]
 
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,30}):(.*)", re.DOTALL)
+_SCHEME = r"(?s)([A-Za-z][A-Za-z0-9+.-]{0,30}):(.*)"
 
 
 def open_store(where: str, *, clock: Clock) -> Store:
     """The store at ``where``; made if it is not there yet."""
-    match = _SCHEME.fullmatch(where)
+    match = re.fullmatch(_SCHEME, where)
     if match is None:
         return _files(where, clock)
     scheme, rest = match.groups()
     opener = _ENGINES.get(scheme.lower())
     if opener is None:
         raise Usage(
-            f"There is no engine for URLs that begin with {scheme.lower()!r}. There are: {', '.join(sorted(_ENGINES))}.",
+            f"There is no engine for URLs that begin with {scheme.lower()!r}; "
+            f"there are: {', '.join(sorted(_ENGINES))}.",
             hint="A folder whose name has a colon is given as ./name.",
         )
     return opener(rest, clock)

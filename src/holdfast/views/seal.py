@@ -6,7 +6,7 @@ one whose seal does not fit was edited by a person, cut by a crash, or merged by
 
 from __future__ import annotations
 
-from hashlib import blake2b
+from holdfast.core.hashing import blake2b
 
 MARK = "sealed: "
 _LENGTH = 16

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from hashlib import blake2b
 from typing import Any, Self
 
 from holdfast.core import commit as codec
 from holdfast.core import ids, moment
 from holdfast.core.concepts import phase as phase_concept
 from holdfast.core.concepts import session as session_concept
+from holdfast.core.hashing import blake2b
 from holdfast.core.ids import checked_name
 from holdfast.core.stream import PROJECT, last_part, owner, session_stream
 from holdfast.core.text import NAME_CAP, checked_text

@@ -15,7 +15,7 @@ EVENTS: dict[str, int] = {}
 STEPS: dict[Any, Any] = {}
 MAX_TYPES = 100
 
-_TYPE = re.compile(r"x\.[a-z0-9][a-z0-9._-]{0,62}")
+_TYPE = r"x\.[a-z0-9][a-z0-9._-]{0,62}"
 
 
 def blank() -> dict[str, Any]:
@@ -32,7 +32,7 @@ HEADLINES: dict[str, Any] = {}
 
 def record(event_type: str, data: dict[str, Any]) -> list[Event]:
     """Keep an event of the program's own."""
-    if not isinstance(event_type, str) or not _TYPE.fullmatch(event_type):
+    if not isinstance(event_type, str) or not re.fullmatch(_TYPE, event_type):
         raise Refused(
             f"{str(event_type)[:80]!r} is not a type of a program's own; nothing was written.",
             hint="Such types begin with x. and go on in a-z, 0-9, '.', '_' and '-': x.build-finished.",

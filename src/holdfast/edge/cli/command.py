@@ -42,6 +42,15 @@ class _Parser(argparse.ArgumentParser):
         )
 
 
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    """Told the width: left alone, argparse imports shutil for it, also when no help is printed."""
+    try:
+        width = os.get_terminal_size().columns
+    except OSError:
+        width = int(os.environ.get("COLUMNS") or 100)
+    return argparse.RawDescriptionHelpFormatter(prog, width=min(width, 120) - 2)
+
+
 def parser(name: str, command: Command) -> argparse.ArgumentParser:
     """The argument parser of a command."""
     examples = "\n".join(f"  $ {example}" for example in command.examples)
@@ -49,7 +58,7 @@ def parser(name: str, command: Command) -> argparse.ArgumentParser:
         prog=f"holdfast {name}",
         description=command.summary,
         epilog=f"examples:\n{examples}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_formatter,
         allow_abbrev=False,
     )
     command.arguments(built)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.register_assert_rewrite("holdfast.testing.conformance", "holdfast.testing.model")
+pytest.register_assert_rewrite("holdfast.testing")
 
 
 @pytest.fixture(autouse=True)

@@ -18,6 +18,7 @@ RELEASE = 1
 """Raised whenever the same commits fold to another state: snapshots of other releases are not used."""
 
 RECENT = 10
+MAX_UNKNOWN = 50
 
 State = dict[str, Any]
 
@@ -37,16 +38,13 @@ def blank(kind: str) -> State:
         "unknown": {},
         "recent": [],
     }
-    for concept in concepts.of(kind):
-        state.update(concept.blank())
+    state.update(concepts.blank(kind))
     return state
 
 
 def fold(state: State, lines: Iterable[bytes | Commit]) -> State:
     """Fold commits, given as lines or decoded, into ``state``, which is changed and returned."""
     kind = state["kind"]
-    folds = concepts.folds(kind)
-    headlines = concepts.headlines(kind)
     for item in lines:
         commit = codec.decode(item) if isinstance(item, bytes) else item
         state["commits"] += 1
@@ -55,23 +53,27 @@ def fold(state: State, lines: Iterable[bytes | Commit]) -> State:
         state["by"] = commit.by
         state["head"] = commit.id
         for event in commit.events:
-            apply = folds.get(event.type)
-            if apply is None:
-                if not event.type.startswith("x."):
-                    state["unknown"][event.type] = state["unknown"].get(event.type, 0) + 1
-                    continue
-                apply = folds["x."]
-            current = upcast.to_current(event)
-            apply(state, current.data, commit)
-            headline = headlines.get(event.type)
-            if headline is not None:
+            meaning = concepts.meaning(kind, event.type)
+            if meaning is None:
+                _count_unknown(state, event.type)
+                continue
+            data = upcast.to_current(event, meaning)
+            meaning.fold(state, data, commit)
+            if meaning.headline is not None:
                 state["recent"].append(
                     {
                         "at": commit.at,
                         "by": commit.by,
                         "origin": commit.origin,
-                        "text": headline(current.data),
+                        "text": meaning.headline(data),
                     }
                 )
         del state["recent"][:-RECENT]
     return state
+
+
+def _count_unknown(state: State, event_type: str) -> None:
+    """Events of a later release or of another kind of stream: kept in the log, counted here."""
+    unknown = state["unknown"]
+    name = event_type if event_type in unknown or len(unknown) < MAX_UNKNOWN else "others"
+    unknown[name] = unknown.get(name, 0) + 1

@@ -6,19 +6,23 @@ to the next. The log is never rewritten.
 
 from __future__ import annotations
 
-from holdfast.core import concepts
+from typing import Any
+
 from holdfast.core.commit import Event
+from holdfast.core.concepts import Meaning
 from holdfast.errors import Newer
 
 
-def to_current(event: Event) -> Event:
-    """The event at the version that this release knows; unknown types pass through as they are."""
-    current = concepts.VERSIONS.get(event.type, event.v)
-    if event.v > current:
+def to_current(event: Event, meaning: Meaning) -> dict[str, Any]:
+    """The data of an event at the version that this release knows."""
+    if meaning.version is None or event.v == meaning.version:
+        return event.data
+    if event.v > meaning.version:
         raise Newer(
-            f"An event {event.type} has version {event.v}; this release of holdfast knows up to {current}."
+            f"An event {event.type} has version {event.v}; this release of holdfast knows up to {meaning.version}."
         )
-    while event.v < current:
-        step = concepts.STEPS[event.type, event.v]
-        event = Event(event.type, step(event.data), event.v + 1)
-    return event
+    data, version = event.data, event.v
+    while version < meaning.version:
+        data = meaning.steps[event.type, version](data)
+        version += 1
+    return data

@@ -13,7 +13,7 @@ from holdfast.errors import Conflict, Refused, Unavailable, Usage
 
 
 def place_of(cursor: Any) -> tuple[int, str] | None:
-    """What a cursor of a numbered history says: commits read, and the last one's sum. None: no such cursor."""
+    """What a cursor of a numbered history says: commits read, and the last one's sum. None: none such."""
     if isinstance(cursor, (list, tuple)) and len(cursor) == 2:
         count, last_sum = cursor
         if type(count) is int and 0 <= count < 1 << 62 and isinstance(last_sum, str):

@@ -11,6 +11,7 @@ import os
 import sqlite3
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from threading import RLock
 from typing import Any
 
@@ -24,7 +25,7 @@ from holdfast.fs.posix import POSIX
 from holdfast.store import sqlite_file
 from holdfast.store.numbered import check_expected, check_op, closed, place_of, plan_wrote
 from holdfast.store.protocol import Appended, Capabilities, Cursor, Fault, Ground, Plan, Tail
-from holdfast.store.sqlite_file import row
+from holdfast.store.sqlite_rows import Row, checked, head_of, is_text, row
 
 _FROM = """
 SELECT commits.seq, commits.id, commits.line FROM streams JOIN commits ON commits.stream = streams.number
@@ -49,8 +50,6 @@ _FORGET_NOTES = (
 _PAGE = 256
 _MOST_ENDS = 1000
 _NO_END = (1 << 63) - 1
-
-Row = tuple[int, str, bytes]
 
 
 class SqliteStore:
@@ -125,7 +124,7 @@ class SqliteStore:
         return Appended(commit, [seq, commit.sum], seq, repeated=False)
 
     def _fresh_tail(self, stream: str, cursor: Cursor) -> tuple[Tail, str]:
-        """As ``_tail``, but without a look at the table if nobody wrote since this store's own last commit."""
+        """As ``_tail``, without a look at the table if nobody wrote since this store's own last commit."""
         ((data_version,),) = self._rows("PRAGMA data_version")
         if data_version != self._data_version or len(self._ends) > _MOST_ENDS:
             self._ends.clear()
@@ -178,7 +177,7 @@ class SqliteStore:
         seq, last_sum = at
         while seq > 0:
             with self._lock:
-                # One row more than the page: it proves its follower, and that the next page is of this history.
+                # One row more than the page: it proves its follower, and the next page's history.
                 rows: list[Row] = self._rows(_BACK, (stream, seq, _PAGE + 1))
             if not rows or sum_of(rows[0][2]) != last_sum:
                 return  # forgotten while it was being read
@@ -346,44 +345,10 @@ class SqliteStore:
         db, self._db = self._db, None
         queue, self._queue = self._queue, None
         if db is not None:
-            try:
+            with suppress(sqlite3.Error):  # the reason why it is being dropped has been told already
                 db.close()
-            except sqlite3.Error:
-                pass  # the reason why it is being dropped has been told already
         if queue is not None:
             self._fs.close(queue)
-
-
-def checked(
-    stream: str, rows: list[Row], seq: int, previous: str | None
-) -> tuple[list[bytes], tuple[Fault, ...]]:
-    """The readable lines of rows that follow row ``seq``, whose sum is ``previous``, and what is wrong."""
-    lines, faults = [], []
-    for number, _, line in rows:
-        if number != seq + 1:
-            faults.append(Fault(stream, row(stream, seq + 1), f"missing, up to row {number - 1}"))
-            previous = None
-        seq = number
-        if what := fault_of(line, previous):
-            faults.append(Fault(stream, row(stream, number), what))
-            previous = None
-        else:
-            lines.append(line)
-            previous = sum_of(line)
-    return lines, tuple(faults)
-
-
-def head_of(last: Row) -> str:
-    """The id of a stream's last row: its line has it, the column only stands in for a damaged line."""
-    return id_of(last[2]) if looks_right(last[2]) else last[1]
-
-
-def is_text(op: str) -> bool:
-    """Whether an operation id can have been stored; encoding refuses one with half a surrogate pair."""
-    try:
-        return op.isascii() or bool(op.encode())
-    except UnicodeEncodeError:
-        return False
 
 
 _open_stores: weakref.WeakSet[SqliteStore] = weakref.WeakSet()

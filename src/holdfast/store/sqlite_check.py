@@ -9,7 +9,7 @@ from holdfast.core.commit import GENESIS, decode, fault_of, id_of, sum_of
 from holdfast.core.stream import checked_stream
 from holdfast.errors import HoldfastError
 from holdfast.store.protocol import Fault
-from holdfast.store.sqlite_file import row
+from holdfast.store.sqlite_rows import row
 
 COLUMNS = "the id or op column differs from the line"
 

@@ -11,6 +11,7 @@ import os
 import sqlite3
 import stat
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from holdfast.core import ids
 from holdfast.errors import Damaged, Forbidden, HoldfastError, Newer, Refused, Unavailable, UnknownOutcome
@@ -66,10 +67,8 @@ def make(fs: FileSystem, path: str, random: Callable[[int], bytes]) -> None:
     """Make a new database at ``path``. The caller holds the lock and has seen that there is none."""
     temp = path + "-new"
     for leftover in (temp, temp + "-wal", temp + "-shm", temp + "-journal"):
-        try:
+        with suppress(FileNotFoundError):
             fs.unlink(leftover)  # of a process that died while making
-        except FileNotFoundError:
-            pass
     db = connect(temp, "rwc")
     try:
         db.execute("PRAGMA journal_mode=WAL")
@@ -153,11 +152,6 @@ def _check_version(path: str, version: int) -> None:
         raise Newer(
             f"{path} has schema {version}; this release of holdfast knows {VERSION}. Nothing was changed."
         )
-
-
-def row(stream: str, seq: int) -> str:
-    """How the row of a commit is named to people."""
-    return f"table commits, stream {stream}, row {seq}"
 
 
 def translated(error: sqlite3.Error, path: str, *, unsure: bool) -> HoldfastError:

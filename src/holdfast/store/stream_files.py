@@ -333,7 +333,7 @@ class StreamFiles(StreamReader):
             memory.size, memory.rows, before.lines + 1, before.first or commit_id, commit_id, memory.sum, 0
         )
         return {
-            "g": (self._handle, self._generation),
+            "g": (self._serial, self._generation),
             "n": tail.version + 1,
             "h": commit_id,
             "s": {**tail.cursor["s"], name: mark},

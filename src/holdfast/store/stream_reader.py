@@ -21,7 +21,7 @@ _IN_MEMORY = 8 << 20
 _SETTLED_NS = 50_000_000
 """A folder whose time stamp is younger than this can change again without its time stamp changing."""
 _MAX_FAULTS = 20
-_serial = count()
+_serials = count()
 SUM_AND_END = codec.SUM_LENGTH + len('"}\r\n')
 
 
@@ -45,6 +45,9 @@ class StreamReader:
     def __init__(self, place: Place, stream: str) -> None:
         self.stream = stream
         self.folder = os.path.join(place.root, *stream.split("/"), "events")
+        self._serial = next(
+            _serials
+        )  # marks this reader's cursors; an id() could come back in another reader
         self._place = place
         self._fs = place.fs
         self._segment_fd = -1
@@ -54,8 +57,6 @@ class StreamReader:
         self._listed: list[str] = []
         self._folder_stamp = -1
         self._generation = 0
-        # Not id(self): a later handle, or one in a forked child, can have the address of an earlier one.
-        self._handle = f"{place.tag}-{next(_serial)}"
         self._own_newest: str | None = None
         self._own_generation = 0
 
@@ -105,7 +106,7 @@ class StreamReader:
 
     def _is_own(self, cursor: dict[str, Any]) -> bool:
         """Whether this very handle made the cursor, from the listing that it still has."""
-        return cursor.get("g") == (self._handle, self._generation)
+        return cursor.get("g") == (self._serial, self._generation)
 
     def _read_beyond(self, names: list[str], cursor: dict[str, Any]) -> Tail | None:
         """What is new since the cursor; None if the cursor does not fit what is on disk."""
@@ -149,7 +150,7 @@ class StreamReader:
         if changes or not trusted:
             marks = {**marks, **changes}
             faults = [*faults, *new_faults][-_MAX_FAULTS:]
-            cursor = {"g": (self._handle, self._generation), "n": version, "h": head, "s": marks, "f": faults}
+            cursor = {"g": (self._serial, self._generation), "n": version, "h": head, "s": marks, "f": faults}
         return Tail(lines, cursor, version, head, False, self._faults(faults) if faults else ())
 
     def _read_segment_beyond(self, name: str, mark: Mark, trusted: bool) -> segments.Part | None:
@@ -200,7 +201,7 @@ class StreamReader:
             lines = self._stream_all(parts)
         head = max((mark.last for mark in marks.values() if mark.last), default=ids.ZERO)
         cursor = {
-            "g": (self._handle, self._generation),
+            "g": (self._serial, self._generation),
             "n": version,
             "h": head,
             "s": marks,

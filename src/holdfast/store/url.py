@@ -3,7 +3,7 @@
 | where | engine |
 | --- | --- |
 | a folder, or ``file:`` and a folder | files |
-| ``sqlite:///relative/path``, ``sqlite:////absolute/path`` | SQLite; three slashes or four, as in SQLAlchemy |
+| ``sqlite:///relative/path``, ``sqlite:////absolute/path`` | SQLite; slashes as in SQLAlchemy |
 | ``memory:`` | memory; every call makes a new, empty store |
 
 Engines are imported when they are chosen. No message repeats a URL, since a URL may hold a password.
@@ -32,9 +32,9 @@ def open_store(where: str, *, clock: Clock) -> Store:
     scheme, rest = match.groups()
     opener = _ENGINES.get(scheme.lower())
     if opener is None:
+        known = ", ".join(sorted(_ENGINES))
         raise Usage(
-            f"There is no engine for URLs that begin with {scheme.lower()!r}; "
-            f"there are: {', '.join(sorted(_ENGINES))}.",
+            f"There is no engine for URLs that begin with {scheme.lower()!r}. There are: {known}.",
             hint="A folder whose name has a colon is given as ./name.",
         )
     return opener(rest, clock)

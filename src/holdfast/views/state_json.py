@@ -79,5 +79,5 @@ def _decision(decision: dict[str, Any]) -> dict[str, Any]:
 
 def render(state: dict[str, Any]) -> str:
     """The bytes of ``state.json``."""
-    text = json.dumps({**contract(state), "seal": MARK}, ensure_ascii=False, indent=2) + "\n"
-    return sealed(text)
+    text = json.dumps({"seal": MARK, **contract(state)}, ensure_ascii=False, indent=2) + "\n"
+    return sealed(text, state["head"])

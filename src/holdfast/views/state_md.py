@@ -28,7 +28,7 @@ def render(state: dict[str, Any]) -> str:
         *_unsettled(state),
         *_recent(state),
     ]
-    return sealed("\n".join(lines).rstrip("\n") + "\n")
+    return sealed("\n".join(lines).rstrip("\n") + "\n", state["head"])
 
 
 def _contested(registers: dict[str, Any]) -> list[str]:

@@ -70,6 +70,10 @@ class Handle:
         self._set.refresh()
         return self._set
 
+    def settle_down(self) -> None:
+        """Keep a snapshot if this handle has committed something since the last one."""
+        self._set.settle()
+
     # -- commands -----------------------------------------------------------------------------------------
 
     def commit(

@@ -13,7 +13,6 @@ from zlib import crc32
 from holdfast import __version__
 from holdfast.core import fold, ids
 from holdfast.core.commit import Commit
-from holdfast.errors import HoldfastError
 from holdfast.store.protocol import Appended, Cursor, Fault, Store, Tail
 
 EVERY = 100
@@ -33,18 +32,21 @@ class WorkingSet:
         self._stream = stream
         self._note = f"local/snapshots/{stream.replace('/', '+')}"
         self._kind = "session" if stream.startswith("sessions/") else stream.split("/")[0].rstrip("s")
-        self._state = fold.blank(self._kind)
+        self._state: dict[str, Any] | None = None
         self._pending: list[bytes | Commit] = []
         self._saved = 0
+        self._durable = False
         self._newest = 0
-        self._snapshot: bytes | None = None
+        self._due = False
         self.crowded = False
-        """Others are writing to the stream: the last append found new commits, or left them unread."""
+        """Others are writing to the stream: the last append found commits of theirs, or left them unread."""
         self._load()
 
     @property
     def state(self) -> dict[str, Any]:
         """The state up to the cursor. Not a copy: not to be changed by the caller."""
+        if self._state is None:
+            self._state = fold.blank(self._kind)
         if self._pending:
             fold.fold(self._state, self._pending)
             self._pending = []
@@ -53,7 +55,7 @@ class WorkingSet:
     def refresh(self) -> None:
         """Take in what has been committed by anybody."""
         if self._newest - self.version > EVERY:
-            self._load()  # of those who write, one has kept a snapshot meanwhile
+            self._load()  # of all who write, one has kept a snapshot meanwhile
         self.crowded = False
         restarted = self.take(self._store.read(self._stream, self.cursor))
         if restarted and self.version - self._saved >= EVERY:
@@ -68,8 +70,9 @@ class WorkingSet:
             self._pending = []
             self._saved = 0
             fold.fold(self._state, tail.lines)
-        else:
+        elif tail.lines:
             self._pending += tail.lines
+            self._durable = False
         self.version, self.head = tail.version, tail.head
         self.cursor, self.faults = tail.cursor, tail.faults
         return tail.restarted
@@ -80,38 +83,40 @@ class WorkingSet:
             self._fell_behind(appended.version)
             return
         self._pending.append(appended.commit)
+        self._durable = True
         self.version, self.head, self.cursor = appended.version, appended.commit.id, appended.cursor
-        if self.version % EVERY == 0:  # each version is one process's own, so only one of them keeps it
-            # This commit is acknowledged, and one sync covers all before it: the snapshot is of durable commits.
+        if self.version % EVERY == 0:  # of all who write, only the one whose commit this is keeps a snapshot
             self.save()
 
     def _fell_behind(self, newest: int) -> None:
-        """A commit was appended behind others that have not been read; they are read when somebody asks."""
+        """A commit was appended behind others that were left unread: they are read when somebody asks."""
         self._newest = newest
-        if self._snapshot is not None:
-            # Made before this commit, whose sync has just covered all that it holds.
-            snapshot, self._snapshot = self._snapshot, None
-            self._store.put(self._note, snapshot)
+        self._durable = True  # one sync covers all that was taken in before that commit (I6)
+        if self._due:
+            self._due = False
+            self.save()
         elif newest % EVERY == 0:
-            try:
-                self.refresh()
-                self._snapshot = self._encoded()
-            except HoldfastError:
-                pass  # only a cache: whoever asks for the state is told
+            self.refresh()
+            self._due = True
         self.crowded = True
+
+    def settle(self) -> None:
+        """Keep a snapshot at the end of a command, so that the next one has nothing to fold.
+
+        Only behind an own commit: it is acknowledged, and one sync covers all before it (I6).
+        """
+        if self._durable and self.version > self._saved:
+            self.save()
 
     def save(self) -> None:
         """Keep a snapshot."""
-        self._saved = self.version
-        self._store.put(self._note, self._encoded())
-
-    def _encoded(self) -> bytes:
         body = json.dumps(
             {"release": _RELEASE, "version": self.version, "cursor": self.cursor, "state": self.state},
             ensure_ascii=False,
             separators=(",", ":"),
         ).encode()
-        return b"%08x %s" % (crc32(body), body)
+        self._saved = self.version
+        self._store.put(self._note, b"%08x %s" % (crc32(body), body))
 
     def _load(self) -> None:
         note = self._store.get(self._note)
@@ -130,4 +135,4 @@ class WorkingSet:
         self._state = snapshot["state"]
         self.cursor = snapshot["cursor"]
         self.version = self._saved = snapshot["version"]
-        self.head = self._state["head"] or ids.ZERO
+        self.head = snapshot["state"]["head"] or ids.ZERO

@@ -7,9 +7,7 @@ import time
 from typing import Any, Self
 
 from holdfast.core import commit as codec
-from holdfast.core import ids, moment
-from holdfast.core.concepts import phase as phase_concept
-from holdfast.core.concepts import session as session_concept
+from holdfast.core import concepts, ids, moment
 from holdfast.core.hashing import blake2b
 from holdfast.core.ids import checked_name
 from holdfast.core.stream import PROJECT, last_part, owner, session_stream
@@ -90,8 +88,8 @@ class Workspace:
         session = Session(self, session_stream(self.user, name))
 
         def begin(state: dict[str, Any], mint: Any) -> list[codec.Event]:
-            events = session_concept.start(state, name, self.user, goal)
-            return events + (phase_concept.declare(state, phases) if phases else [])
+            events = concepts.session.start(state, name, self.user, goal)
+            return events + (concepts.phase.declare(state, phases) if phases else [])
 
         session.commit(begin, op=op)
         self.switch(name)
@@ -175,6 +173,7 @@ class Workspace:
             _, handle = self._stale.popitem()
             if isinstance(handle, Session):
                 faults += publish.publish(handle)
+            handle.settle_down()
         return faults
 
     def close(self) -> None:

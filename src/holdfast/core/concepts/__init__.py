@@ -9,18 +9,41 @@ A concept is a module with
 * ``HEADLINES``: event type to a function that says the event in one line;
 * rules: functions that take the state and what the user wants, and return events or raise ``Refused``.
 
-To add a concept is to add a file here and name it in ``KINDS``.
+To add a concept is to add a file here, and to name it in ``KINDS`` and its nouns in ``NOUNS``. Concepts are
+imported when one of their events or rules is first needed: a command must not wait for those it does not use.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from holdfast.core.commit import Commit
-from holdfast.core.concepts import decision, note, own, phase, session
+if TYPE_CHECKING:
+    from holdfast.core.commit import Commit
+    from holdfast.core.concepts import decision, note, own, phase, session
 
-Fold = Callable[[dict[str, Any], dict[str, Any], Commit], None]
+__all__ = ["decision", "note", "own", "phase", "session"]
+
+KINDS: dict[str, tuple[str, ...]] = {
+    "session": ("session", "phase", "decision", "note", "own"),
+    "project": ("decision", "note", "own"),
+    "user": ("note", "own"),
+}
+"""The concepts of each kind of stream, in the order of their parts in the state."""
+
+NOUNS = {
+    "decision": "decision",
+    "goal": "session",
+    "note": "note",
+    "phase": "phase",
+    "phases": "phase",
+    "session": "session",
+    "x": "own",
+}
+"""The concept of each event, by the noun that its type begins with."""
+
+Fold = Callable[[dict[str, Any], dict[str, Any], "Commit"], None]
 Headline = Callable[[dict[str, Any]], str]
 Step = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -43,35 +66,56 @@ class Concept(Protocol):
     def blank(self) -> dict[str, Any]: ...
 
 
-KINDS: dict[str, tuple[Concept, ...]] = {
-    "session": (session, phase, decision, note, own),
-    "project": (decision, note, own),
-    "user": (note, own),
-}
+class Meaning(NamedTuple):
+    """What an event type means to this release."""
 
-VERSIONS: dict[str, int] = {}
-STEPS: dict[tuple[str, int], Step] = {}
-_FOLDS: dict[str, dict[str, Fold]] = {}
-_HEADLINES: dict[str, dict[str, Headline]] = {}
-
-for _kind, _concepts in KINDS.items():
-    _FOLDS[_kind] = {}
-    _HEADLINES[_kind] = {}
-    for _concept in _concepts:
-        VERSIONS.update(_concept.EVENTS)
-        STEPS.update(_concept.STEPS)
-        _FOLDS[_kind].update(_concept.FOLDS)
-        _HEADLINES[_kind].update(_concept.HEADLINES)
+    fold: Fold
+    headline: Headline | None
+    version: int | None
+    """The present version of its data; None for a program's own events, which have no version here."""
+    steps: Mapping[tuple[str, int], Step]
 
 
-def of(kind: str) -> tuple[Concept, ...]:
-    """The concepts of a kind of stream."""
-    return KINDS[kind]
+_meanings: dict[tuple[str, str], Meaning | None] = {}
 
 
-def folds(kind: str) -> dict[str, Fold]:
-    return _FOLDS[kind]
+def load(name: str) -> Concept:
+    """The concept of that name."""
+    concept: Any = import_module(f"holdfast.core.concepts.{name}")
+    loaded: Concept = concept
+    return loaded
 
 
-def headlines(kind: str) -> dict[str, Headline]:
-    return _HEADLINES[kind]
+def __getattr__(name: str) -> Concept:
+    """``concepts.decision`` loads the concept when it is first used."""
+    if name not in __all__:
+        raise AttributeError(f"there is no concept {name!r}")
+    return load(name)
+
+
+def blank(kind: str) -> dict[str, Any]:
+    """The parts of all concepts in the state of an empty stream."""
+    parts: dict[str, Any] = {}
+    for name in KINDS[kind]:
+        parts.update(load(name).blank())
+    return parts
+
+
+def meaning(kind: str, event_type: str) -> Meaning | None:
+    """What an event means in a kind of stream; None if this release does not know it there."""
+    key = kind, event_type
+    if key not in _meanings:
+        _meanings[key] = _look_up(kind, event_type)
+    return _meanings[key]
+
+
+def _look_up(kind: str, event_type: str) -> Meaning | None:
+    noun = event_type.partition(".")[0]
+    name = NOUNS.get(noun)
+    if name is None or name not in KINDS[kind]:
+        return None
+    concept = load(name)
+    fold = concept.FOLDS.get("x." if noun == "x" else event_type)
+    if fold is None:
+        return None
+    return Meaning(fold, concept.HEADLINES.get(event_type), concept.EVENTS.get(event_type), concept.STEPS)

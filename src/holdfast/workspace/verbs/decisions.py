@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from types import TracebackType
 
-from holdfast.core.concepts import decision as concept
+from holdfast.core import concepts
 from holdfast.workspace.handle import Handle, Receipt
 
 
@@ -24,7 +24,9 @@ class Decisions(Handle):
         """Write a decision down; when this returns it is durable, and the action may start."""
         others = list(alternatives)
         return self.commit(
-            lambda state, mint: concept.decide(state, mint, text, because, action, others, revisit_when),
+            lambda state, mint: concepts.decision.decide(
+                state, mint, text, because, action, others, revisit_when
+            ),
             op=op,
             expect=expect,
         )
@@ -40,7 +42,7 @@ class Decisions(Handle):
     ) -> Receipt:
         """Write down how a decision turned out."""
         return self.commit(
-            lambda state, mint: concept.settle(state, decision, outcome, ok), op=op, expect=expect
+            lambda state, mint: concepts.decision.settle(state, decision, outcome, ok), op=op, expect=expect
         )
 
     def acting(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.core.concepts import phase as concept
+from holdfast.core import concepts
 from holdfast.workspace.handle import Handle, Receipt
 
 
@@ -11,8 +11,8 @@ class Phases(Handle):
         self, phases: list[str], *, op: str | None = None, expect: int | None = None
     ) -> Receipt:
         """Name the phases, in order, and enter the first if none was entered yet."""
-        return self.commit(lambda state, mint: concept.declare(state, phases), op=op, expect=expect)
+        return self.commit(lambda state, mint: concepts.phase.declare(state, phases), op=op, expect=expect)
 
     def enter_phase(self, name: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
         """Go to another phase; refused with the list of what is allowed if the declared order forbids it."""
-        return self.commit(lambda state, mint: concept.enter(state, name), op=op, expect=expect)
+        return self.commit(lambda state, mint: concepts.phase.enter(state, name), op=op, expect=expect)

@@ -12,6 +12,8 @@ from holdfast.core.hashing import blake2b
 MARK = "sealed: "
 _LENGTH = 16
 _HASH_AT = len(MARK) + ids.ID_LENGTH + len(" ")
+ADDED = ids.ID_LENGTH + len(" ") + _LENGTH
+"""Characters by which a seal makes a view longer."""
 
 
 def sealed(text: str, head: str | None) -> str:

@@ -156,7 +156,7 @@ class Handle:
         return fold.fold(state, (commit for commit in self.log() if commit.at <= until))
 
     def diff(self, before: int | str, after: int | str) -> list[dict[str, Any]]:
-        """What changed in the state between two versions or moments: path, old and new value."""
+        """What changed in the state between two versions or moments, without the bookkeeping."""
         from holdfast.core.difference import difference
 
         return difference(self.at(before), self.at(after))

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.core.commit import GENESIS, Draft, Event, encode
+from holdfast.core import fold as folding
+from holdfast.core.commit import GENESIS, Commit, Draft, Event, encode
 from holdfast.core.fold import blank, fold
-from holdfast.core.ids import next_id
+from holdfast.core.ids import ZERO, next_id
 from holdfast.store import layout
 from holdfast.store.files import FilesStore
 from holdfast.store.protocol import Appended, Cursor, Ground, Planned
@@ -63,12 +64,16 @@ def segments(tmp_path: Path) -> list[Path]:
     return sorted((tmp_path / ".state" / STREAM / "events").iterdir())
 
 
-def merge_a_clone(tmp_path: Path) -> None:
+def merge_a_clone(tmp_path: Path, stream: str = STREAM, count: int = 1) -> None:
     """A segment of another clone arrives, as git would bring it."""
-    commit_id = next_id("0" * 16 + "-" + FOREIGN, wall_clock(), FOREIGN)
-    draft = Draft((Event("x.elsewhere", {}),), "bob", "agent")
-    line, _ = encode(draft, commit_id, "2026-01-21T00:00:00.000Z", GENESIS)
-    (tmp_path / ".state" / STREAM / "events" / f"{FOREIGN}-1.jsonl").write_bytes(line)
+    last_id, last_sum, lines = ZERO, GENESIS, []
+    for _ in range(count):
+        last_id = next_id(last_id, wall_clock(), FOREIGN)
+        draft = Draft((Event("x.elsewhere", {}),), "bob", "agent")
+        line, commit = encode(draft, last_id, "2026-01-21T00:00:00.000Z", last_sum)
+        last_sum = commit.sum
+        lines.append(line)
+    (tmp_path / ".state" / stream / "events" / f"{FOREIGN}-1.jsonl").write_bytes(b"".join(lines))
 
 
 def move_head(tmp_path: Path) -> None:
@@ -168,3 +173,28 @@ def test_processes_that_record_at_once_end_in_one_state(tmp_path: Path) -> None:
     assert session.state == fold(blank("session"), commits)
     assert holdfast.open(tmp_path, user="ada").session(session.id).state == session.state
     workspace.close()
+
+
+def test_a_long_tail_is_folded_only_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first reader after a merge of many commits keeps a snapshot, so that the next one folds none of them."""
+    layout.create(str(tmp_path / ".state"))
+    with holdfast.open(tmp_path, user="ada") as workspace:
+        session = workspace.start("merge")
+    time.sleep(0.002)  # the merged commits are later than the first
+    merge_a_clone(tmp_path, session.stream, count=500)
+    decoded = 0
+    decode = folding.codec.decode
+
+    def counting(line: bytes) -> Commit:
+        nonlocal decoded
+        decoded += 1
+        return decode(line)
+
+    monkeypatch.setattr(folding.codec, "decode", counting)
+    counts = []
+    for _ in range(2):
+        decoded = 0
+        with holdfast.open(tmp_path, user="ada") as workspace:
+            assert workspace.session().state["own"] == 500
+        counts.append(decoded)
+    assert counts == [500, 0]

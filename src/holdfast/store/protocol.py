@@ -28,6 +28,10 @@ class Capabilities(NamedTuple):
     url: str
 
 
+LONG_TAIL = 100
+"""A tail of so many lines, or of the whole stream, is durable when ``read`` gives it: a snapshot may hold it."""
+
+
 class Tail(NamedTuple):
     """What a stream holds beyond a cursor."""
 

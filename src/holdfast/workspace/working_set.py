@@ -13,9 +13,9 @@ from zlib import crc32
 from holdfast import __version__
 from holdfast.core import fold, ids
 from holdfast.core.commit import Commit
-from holdfast.store.protocol import Appended, Cursor, Fault, Store, Tail
+from holdfast.store.protocol import LONG_TAIL, Appended, Cursor, Fault, Store, Tail
 
-EVERY = 100
+EVERY = LONG_TAIL
 """Commits between two snapshots: what an opening has to fold at most, whatever the length of the history."""
 _RELEASE = f"{__version__}.{fold.RELEASE}"
 
@@ -57,9 +57,10 @@ class WorkingSet:
         if self._newest - self.version > EVERY:
             self._load()  # of all who write, one has kept a snapshot meanwhile
         self.crowded = False
+        before = self.version
         restarted = self.take(self._store.read(self._stream, self.cursor))
-        if restarted and self.version - self._saved >= EVERY:
-            self.save()
+        if self.version - (self._saved if restarted else before) >= EVERY:
+            self.save()  # a tail as long as that is durable: the next opening need not read it again
 
     def take(self, tail: Tail) -> bool:
         """Take in a tail; True if it was the whole stream."""
@@ -97,7 +98,7 @@ class WorkingSet:
             self.save()
         elif newest % EVERY == 0:
             self.refresh()
-            self._due = True
+            self._due = self._saved < self.version
         self.crowded = True
 
     def settle(self) -> None:

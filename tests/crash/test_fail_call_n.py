@@ -74,6 +74,7 @@ def _run(case: str, failure: Failure) -> bool:
     try:
         prepare(bench)
         faulty = Faulty(SameDisk(bench.recording), failure)
+        store = None
         try:
             store = bench.store(faulty)
             write(bench, store)
@@ -83,6 +84,7 @@ def _run(case: str, failure: Failure) -> bool:
             return False
         where = f"{case}, {failure}: {faulty.dealt[:3]}"
         faulty.heal()
+        store = store or bench.store(faulty)
         bench.append(store)  # the same process works on as soon as the fault is gone
         store.close()
         after = bench.store()
@@ -100,8 +102,11 @@ def _run(case: str, failure: Failure) -> bool:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("late", [False, True], ids=["refused", "half_done"])
-@pytest.mark.parametrize("sticky", [False, True], ids=["once", "for_good"])
+@pytest.mark.parametrize(
+    ("sticky", "late"),
+    [(False, False), (True, False), (False, True)],
+    ids=["once", "for_good", "half_done"],
+)
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: errno.errorcode[error] if error else "short")
 @pytest.mark.parametrize("case", CASES)
 def test_call_n_fails(case: str, error: int, sticky: bool, late: bool) -> None:

@@ -80,6 +80,7 @@ def view_note(bench: Bench) -> None:
 
 def _tear(bench: Bench, tail: bytes) -> None:
     """What a killed process leaves: bytes behind the last whole line."""
+    bench.torn = tail
     with open(bench.segments()[0], "ab") as file:
         file.write(tail)
 
@@ -141,7 +142,7 @@ def new_git_head(bench: Bench) -> None:
     bench.begin()
     _existing(bench, 1)
     for number in range(3):
-        steps.replace(bench.fs, head, f"{number:040d}\n".encode(), tag="git", durable=True)
+        steps.replace(bench.fs, head, f"{number:040d}\n".encode(), tag="git", durable=False)
         store = bench.store()
         bench.append(store)
         bench.append(store)

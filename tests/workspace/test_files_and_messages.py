@@ -12,6 +12,8 @@ import holdfast
 from holdfast.core.concepts.message import KEPT, LONG, SUMMARY_CAP
 from holdfast.core.text import TEXT_CAP
 from holdfast.errors import Forbidden, NotFound, Refused, TooLarge
+from holdfast.fs.posix import Posix
+from holdfast.store.beside import Beside
 from holdfast.testing.hostile import TEXTS
 from holdfast.workspace.session import Session
 
@@ -196,3 +198,42 @@ def test_a_long_message_with_the_same_operation_is_one_commit(session: Session, 
     again = session.add_message("user", "x" * 5000, op="m1")
     assert (again.repeated, again.commit) == (True, first.commit)
     assert len(list((project / ".state" / session.stream / "context").iterdir())) == 1
+
+
+def test_the_file_of_a_message_is_durable_before_its_commit(project: Path) -> None:
+    """The bytes are synced before the name is there, and every folder up to the user's after it."""
+    calls: list[tuple[str, str]] = []
+
+    class Recorder(Posix):
+        def sync(self, fd: int) -> None:  # type: ignore[override]
+            calls.append(("sync", ""))
+            os.fsync(fd)
+
+        def rename(self, source: str, target: str) -> None:  # type: ignore[override]
+            calls.append(("rename", os.path.basename(target)))
+            os.rename(source, target)
+
+        def sync_folder(self, path: str) -> None:  # type: ignore[override]
+            calls.append(("folder", os.path.basename(path)))
+            Posix.sync_folder(path)
+
+    folder = project / ".state" / "sessions" / "alice" / "2026-01-21-a1b2c3d4"
+    beside = Beside(str(project), str(folder), Recorder())
+    path = beside.write_context("message-1.txt", b"text")
+    assert calls[:2] == [("sync", ""), ("rename", "message-1.txt")]
+    assert [name for call, name in calls[2:] if call == "folder"][-3:] == ["context", folder.name, "alice"]
+    assert beside.read(path, 10) == b"text"
+
+
+def test_a_context_folder_that_is_a_link_is_not_written_into(
+    session: Session, project: Path, tmp_path: Path
+) -> None:
+    """A long message never leaves the workspace by a link."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (project / ".state" / session.stream / "context").symlink_to(outside)
+    version = session.version
+    with pytest.raises(Forbidden, match="link"):
+        session.add_message("user", "x" * 5000)
+    assert session.version == version
+    assert list(outside.iterdir()) == []

@@ -133,9 +133,9 @@ def test_every_event_of_a_session_is_reached_by_the_histories() -> None:
         reached |= {event.type for _, event in world.events()}
     own = {
         event
-        for concept in concepts.of("session")
-        for event in concept.EVENTS
-        if not event.startswith("handoff.")
+        for name in concepts.KINDS["session"]
+        for event in concepts.load(name).EVENTS
+        if name not in ("handoff", "budget", "message", "reference")
     }
     assert own - reached == set()
 

@@ -33,11 +33,19 @@ def _platform() -> str:
 
 
 class Tool(NamedTuple):
-    """One separately installed set of npm packages, and the file that proves that it is usable."""
+    """One separately installed set of npm packages, and the file that starts it.
+
+    Where a package wraps a native program, `entry` is that program: a test that kills the host must hit the
+    host itself and not a launcher. It may hold a `*` for a folder named after the platform.
+    """
 
     name: str
     packages: tuple[str, ...]
     entry: str
+
+    def find(self, folder: Path) -> Path | None:
+        """The start file inside an installed folder."""
+        return next(iter(sorted(folder.glob(self.entry))), None)
 
     @property
     def version(self) -> str:
@@ -55,14 +63,14 @@ TOOLS = {
             (f"@anthropic-ai/claude-code-{PLATFORM}@2.1.325",),
             f"node_modules/@anthropic-ai/claude-code-{PLATFORM}/claude",
         ),
-        Tool("codex", ("@openai/codex@0.166.0",), "node_modules/@openai/codex/bin/codex.js"),
+        Tool("codex", ("@openai/codex@0.166.0",), f"node_modules/@openai/codex-{PLATFORM}/vendor/*/bin/codex"),
         Tool(
             "opencode",
             (f"opencode-{PLATFORM}@1.18.33",),
             f"node_modules/opencode-{PLATFORM}/bin/opencode",
         ),
         Tool("gemini", ("@google/gemini-cli@0.61.0",), "node_modules/@google/gemini-cli/bundle/gemini.js"),
-        Tool("copilot", ("@github/copilot@1.0.102",), "node_modules/@github/copilot/npm-loader.js"),
+        Tool("copilot", ("@github/copilot@1.0.102",), f"node_modules/@github/copilot-{PLATFORM}/copilot"),
         Tool(
             "inspector",
             ("@modelcontextprotocol/inspector@2.12.0",),
@@ -102,8 +110,7 @@ def entry_of(name: str) -> Path | None:
         stamp = json.loads((folder / STAMP).read_text())
     except (OSError, ValueError):
         return None
-    entry = folder / tool.entry
-    return entry if stamp == list(tool.packages) and entry.exists() else None
+    return tool.find(folder) if stamp == list(tool.packages) else None
 
 
 def why_absent(name: str) -> str:
@@ -171,9 +178,10 @@ def install(tool: Tool) -> bool:
         [str(node / "bin" / "node"), str(npm), "install", *options, "--prefix", str(partial), *tool.packages],
         env,
     )
-    if not (partial / tool.entry).exists():
+    entry = tool.find(partial)
+    if entry is None:
         raise SetupFailed(f"{tool.packages[0]} does not hold {tool.entry}")
-    (partial / tool.entry).chmod(0o755)
+    entry.chmod(0o755)
     (partial / STAMP).write_text(json.dumps(list(tool.packages)))
     shutil.rmtree(target, ignore_errors=True)
     partial.rename(target)
@@ -200,8 +208,11 @@ def set_up(name: str) -> tuple[bool, str]:
 def main() -> int:
     """Set up the named tools, or all; exit status 1 when any of them is missing."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("name", nargs="*", choices=[*TOOLS, []], help="default: all")
+    parser.add_argument("name", nargs="*", help=f"default: all of {', '.join(TOOLS)}")
     names = parser.parse_args().name or list(TOOLS)
+    unknown = sorted(set(names) - set(TOOLS))
+    if unknown:
+        parser.error(f"unknown tool: {', '.join(unknown)}")
     complete = True
     for name in names:
         usable, line = set_up(name)

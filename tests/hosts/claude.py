@@ -88,6 +88,11 @@ class Claude(Host):
         """The Write tool wants an absolute path."""
         return ToolCall("Write", {"file_path": str(self.project / path), "content": text})
 
+    def edit_call(self, path: str, old: str, new: str) -> ToolCall:
+        """The Edit tool."""
+        where = str(self.project / path)
+        return ToolCall("Edit", {"file_path": where, "old_string": old, "new_string": new})
+
     def shell_call(self, command: str) -> ToolCall:
         """The Bash tool."""
         return ToolCall("Bash", {"command": command, "description": "run a command"})
@@ -95,3 +100,7 @@ class Claude(Host):
     def compact(self) -> Run:
         """The slash command works in print mode."""
         return self.turn("/compact keep the ids", resume=True)
+
+    def clear(self) -> Run:
+        """The slash command that empties the conversation."""
+        return self.turn("/clear", resume=True)

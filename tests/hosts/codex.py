@@ -32,12 +32,13 @@ class Codex(Host):
         self.folder = self.home / ".codex"
         self.folder.mkdir(exist_ok=True)
         (self.folder / "config.toml").write_text(
-            'model = "gpt-5.4"\n'
+            'model = "gpt-5.5"\n'
             'model_provider = "fake"\n'
             'approval_policy = "never"\n'
             'sandbox_mode = "danger-full-access"\n'
             "check_for_update_on_startup = false\n"
             "\n[analytics]\nenabled = false\n"
+            "\n[features]\nplugins = false\napps = false\n"
             "\n[model_providers.fake]\n"
             'name = "fake"\n'
             f'base_url = "{self.model.url}/v1"\n'
@@ -77,6 +78,11 @@ class Codex(Host):
         """The patch tool takes free text."""
         body = "".join(f"+{line}\n" for line in text.splitlines())
         return ToolCall("apply_patch", f"*** Begin Patch\n*** Add File: {path}\n{body}*** End Patch\n")
+
+    def edit_call(self, path: str, old: str, new: str) -> ToolCall:
+        """A patch that updates a file."""
+        body = f"@@\n-{old}\n+{new}\n"
+        return ToolCall("apply_patch", f"*** Begin Patch\n*** Update File: {path}\n{body}*** End Patch\n")
 
     def shell_call(self, command: str) -> ToolCall:
         """The unified exec tool."""

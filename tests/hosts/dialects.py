@@ -28,13 +28,17 @@ class ToolCall(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What the model answers: text, or one tool call, with the usage that it reports."""
+    """What the model answers: text, or one tool call, with the usage that it reports.
+
+    `hang` keeps the turn open after the first chunk; a `status` other than 200 is an error of the service.
+    """
 
     text: str = "All done."
     call: ToolCall | None = None
     input_tokens: int = 100
     output_tokens: int = 10
     hang: bool = False
+    status: int = 200
 
 
 class Dialect(Protocol):
@@ -328,10 +332,13 @@ class Gemini:
         }
 
     def stream(self, body: Body, reply: Reply, number: int) -> Iterator[str]:
-        """An empty chunk that opens the stream, then the whole candidate."""
-        opened = {"candidates": [{"index": 0, "content": {"role": "model", "parts": [{"text": ""}]}}]}
-        yield _data(opened)
-        yield _data(self.whole(body, reply, number))
+        """A text comes before the end of the stream, so that a host can hang in between; a call comes at once."""
+        final = self.whole(body, reply, number)
+        if reply.call is None:
+            content = final["candidates"][0]["content"]
+            yield _data({"candidates": [{"index": 0, "content": content}]})
+            final["candidates"][0]["content"] = {"role": "model", "parts": []}
+        yield _data(final)
 
 
 def dialect_of(path: str) -> Dialect | None:

@@ -108,6 +108,8 @@ class _Handler(BaseHTTPRequestHandler):
         turns, tools = tuple(dialect.turns(body)), tuple(dialect.tools(body))
         request = Request(dialect.name, self.path, body, text, turns, tools)
         reply, number = self.server.model.take(request)
+        if reply.status != 200:
+            return self._json({"type": "error", "error": {"type": "fault", "message": reply.text}}, reply.status)
         if not wants_stream(self.path, body):
             if reply.hang:
                 return self._hang()
@@ -163,14 +165,18 @@ class FakeModel:
             self._rules.insert(0, (trigger, replies))
 
     def take(self, request: Request) -> tuple[Reply, int]:
-        """Keep a request and choose its reply. A tool call is made only when the request offers that tool."""
+        """Keep a request and choose its reply.
+
+        A tool call answers only a request that offers tools: hosts also ask for titles and summaries. It need
+        not be one of those offered, because some hosts keep the tools of MCP servers back until searched for.
+        """
         with self._lock:
             self.requests.append(request)
             number = len(self.requests)
             for trigger, replies in self._rules:
                 if trigger in request.prompt and request.results < len(replies):
                     reply = replies[request.results]
-                    if reply.call is None or reply.call.name in request.tools:
+                    if reply.call is None or request.tools:
                         return reply, number
             return self.default, number
 

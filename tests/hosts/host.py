@@ -85,6 +85,10 @@ class Host:
         """The tool call that writes a new file of the project."""
         raise NotImplementedError
 
+    def edit_call(self, path: str, old: str, new: str) -> ToolCall:
+        """The tool call that changes one line of a file."""
+        raise NotImplementedError
+
     def shell_call(self, command: str) -> ToolCall:
         """The tool call that runs a shell command."""
         raise NotImplementedError

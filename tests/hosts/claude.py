@@ -69,7 +69,9 @@ class Claude(Host):
 
     def set_hooks(self, command: Command) -> None:
         """In the user's settings."""
-        entry = {e: [{"hooks": [{"type": "command", "command": command(e), "timeout": 20}]}] for e in self.events}
+        entry = {
+            e: [{"hooks": [{"type": "command", "command": command(e), "timeout": 20}]}] for e in self.events
+        }
         self._settings["hooks"] = entry
         self._write()
 

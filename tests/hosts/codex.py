@@ -61,7 +61,9 @@ class Codex(Host):
 
     def set_hooks(self, command: Command) -> None:
         """In the user's hooks.json."""
-        entry = {e: [{"hooks": [{"type": "command", "command": command(e), "timeout": 3}]}] for e in self.events}
+        entry = {
+            e: [{"hooks": [{"type": "command", "command": command(e), "timeout": 3}]}] for e in self.events
+        }
         (self.folder / "hooks.json").write_text(json.dumps({"hooks": entry}, indent=2))
 
     def add_mcp_server(self, name: str, command: list[str]) -> None:

@@ -81,3 +81,30 @@ class Copilot(Host):
     def compact(self) -> Run:
         """The slash command in prompt mode."""
         return self.turn("/compact", resume=True)
+
+
+class CopilotWithClaudeSettings(Copilot):
+    """The same program, given nothing but the hooks of a project that was set up for Claude Code."""
+
+    name = "copilot-claude-settings"
+    tool = "copilot"
+    events = (
+        "SessionStart",
+        "SessionEnd",
+        "UserPromptSubmit",
+        "PreToolUse",
+        "PostToolUse",
+        "PostToolUseFailure",
+        "PreCompact",
+        "PostCompact",
+        "Stop",
+    )
+
+    def set_hooks(self, command: Command) -> None:
+        """In the project's Claude Code settings."""
+        folder = self.project / ".claude"
+        folder.mkdir(parents=True, exist_ok=True)
+        entry = {
+            e: [{"hooks": [{"type": "command", "command": command(e), "timeout": 20}]}] for e in self.events
+        }
+        (folder / "settings.json").write_text(json.dumps({"hooks": entry}, indent=2))

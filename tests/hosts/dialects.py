@@ -321,7 +321,9 @@ class Gemini:
         if reply.call is not None:
             part = {"functionCall": {"name": reply.call.name, "args": reply.call.arguments}}
         return {
-            "candidates": [{"index": 0, "content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}],
+            "candidates": [
+                {"index": 0, "content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}
+            ],
             "usageMetadata": {
                 "promptTokenCount": reply.input_tokens,
                 "candidatesTokenCount": reply.output_tokens,

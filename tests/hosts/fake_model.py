@@ -109,7 +109,9 @@ class _Handler(BaseHTTPRequestHandler):
         request = Request(dialect.name, self.path, body, text, turns, tools)
         reply, number = self.server.model.take(request)
         if reply.status != 200:
-            return self._json({"type": "error", "error": {"type": "fault", "message": reply.text}}, reply.status)
+            return self._json(
+                {"type": "error", "error": {"type": "fault", "message": reply.text}}, reply.status
+            )
         if not wants_stream(self.path, body):
             if reply.hang:
                 return self._hang()

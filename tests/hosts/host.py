@@ -37,8 +37,8 @@ class Host:
     """One agent host in a home and a project of its own. Subclasses say how it is configured and started."""
 
     name: ClassVar[str]
+    tool: ClassVar[str] = ""
     events: ClassVar[tuple[str, ...]]
-    can_compact: ClassVar[bool] = True
 
     def __init__(self, folder: Path, model: FakeModel) -> None:
         self.model = model
@@ -48,9 +48,10 @@ class Host:
         for each in (self.home, self.project, self.scratch):
             each.mkdir(parents=True, exist_ok=True)
         (self.project / "README.md").write_text("# A project under test\n")
-        entry = setup.entry_of(self.name)
+        subprocess.run(["git", "init", "--quiet", "--initial-branch=main", str(self.project)], check=True)
+        entry = setup.entry_of(self.tool or self.name)
         if entry is None:
-            raise FileNotFoundError(setup.why_absent(self.name))
+            raise FileNotFoundError(setup.why_absent(self.tool or self.name))
         self.entry = entry
         self.extra_env: dict[str, str] = {}
         self.configure()

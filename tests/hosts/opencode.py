@@ -24,7 +24,7 @@ const call = (event, input, output) => {
   return done.stdout.toString()
 }
 export const Recorder = async () => {
-  const noise = /^(plugin|catalog|integration|reference|file\\.watcher|message\\.part)\\b/
+  const noise = /^(plugin|catalog|integration|reference|file\\.watcher|message\\.part|session\\.diff)\\b/
   const hooks = { event: async ({ event }) => { noise.test(event.type) || call("event", event, undefined) } }
   for (const name of Object.keys(commands).filter((name) => name !== "event")) {
     hooks[name] = async (input, output) => {
@@ -46,12 +46,10 @@ class OpenCode(Host):
     events = (
         "event",
         "chat.message",
-        "chat.params",
         "command.execute.before",
         "tool.execute.before",
         "tool.execute.after",
         "experimental.chat.system.transform",
-        "experimental.chat.messages.transform",
         "experimental.session.compacting",
         "experimental.compaction.autocontinue",
     )
@@ -66,6 +64,7 @@ class OpenCode(Host):
             "small_model": "fake/fake",
             "autoupdate": False,
             "share": "disabled",
+            "snapshot": False,
             "permission": {"edit": "allow", "bash": "allow"},
             "provider": {
                 "fake": {

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from .host import shell
 
-SCRIPT = '''\
+SCRIPT = """\
 import json, os, sys
 event, folder = sys.argv[1], sys.argv[2]
 raw = sys.stdin.buffer.read().decode()
@@ -22,7 +22,7 @@ try:
         sys.stdout.buffer.write(answer.read())
 except FileNotFoundError:
     pass
-'''
+"""
 
 
 class Record(NamedTuple):

@@ -63,7 +63,9 @@ TOOLS = {
             (f"@anthropic-ai/claude-code-{PLATFORM}@2.1.325",),
             f"node_modules/@anthropic-ai/claude-code-{PLATFORM}/claude",
         ),
-        Tool("codex", ("@openai/codex@0.166.0",), f"node_modules/@openai/codex-{PLATFORM}/vendor/*/bin/codex"),
+        Tool(
+            "codex", ("@openai/codex@0.166.0",), f"node_modules/@openai/codex-{PLATFORM}/vendor/*/bin/codex"
+        ),
         Tool(
             "opencode",
             (f"opencode-{PLATFORM}@1.18.33",),
@@ -153,7 +155,9 @@ def install_node() -> None:
     target = tool_folder() / "node"
     shutil.rmtree(target, ignore_errors=True)
     _run([sys.executable, "-m", "venv", str(target)])
-    _run([str(target / "bin" / "python"), "-m", "pip", "install", "--quiet", "--only-binary=:all:", NODE_WHEEL])
+    _run(
+        [str(target / "bin" / "python"), "-m", "pip", "install", "--quiet", "--only-binary=:all:", NODE_WHEEL]
+    )
     if node_folder() is None:
         raise SetupFailed("the wheel holds no node program for this platform")
 

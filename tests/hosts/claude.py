@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import ClassVar
 
 from .fake_model import ToolCall
 from .host import Command, Host, Json, Run
@@ -13,7 +14,7 @@ class Claude(Host):
     """The native `claude` program in print mode."""
 
     name = "claude"
-    events = (
+    events: ClassVar[tuple[str, ...]] = (
         "PreToolUse",
         "PostToolUse",
         "PostToolUseFailure",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import ClassVar
 
 from .fake_model import ToolCall
 from .host import Command, Host, Json, Run
@@ -13,7 +14,7 @@ class Codex(Host):
     """The native `codex` program, `codex exec`."""
 
     name = "codex"
-    events = (
+    events: ClassVar[tuple[str, ...]] = (
         "PreToolUse",
         "PermissionRequest",
         "PostToolUse",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import ClassVar
 
 from .fake_model import ToolCall
 from .host import Command, Host, Json, Run
@@ -13,7 +14,7 @@ class Copilot(Host):
     """The native `copilot` program with `-p`."""
 
     name = "copilot"
-    events = (
+    events: ClassVar[tuple[str, ...]] = (
         "sessionStart",
         "sessionEnd",
         "userPromptSubmitted",
@@ -88,7 +89,7 @@ class CopilotWithClaudeSettings(Copilot):
 
     name = "copilot-claude-settings"
     tool = "copilot"
-    events = (
+    events: ClassVar[tuple[str, ...]] = (
         "SessionStart",
         "SessionEnd",
         "UserPromptSubmit",

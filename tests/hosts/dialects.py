@@ -141,7 +141,7 @@ class Anthropic:
         block = message["content"][0]
         yield _sse("message_start", {"message": {**message, "content": [], "stop_reason": None}})
         if reply.call is None:
-            empty = {"type": "text", "text": ""}
+            empty: Body = {"type": "text", "text": ""}
             delta = {"type": "text_delta", "text": reply.text}
         else:
             empty = {**block, "input": {}}
@@ -334,7 +334,7 @@ class Gemini:
         }
 
     def stream(self, body: Body, reply: Reply, number: int) -> Iterator[str]:
-        """A text comes before the end of the stream, so that a host can hang in between; a call comes at once."""
+        """A text comes before the end of the stream, so that a host can hang in between."""
         final = self.whole(body, reply, number)
         if reply.call is None:
             content = final["candidates"][0]["content"]

@@ -1,8 +1,8 @@
 """A model on loopback for tests of real agent hosts: scripted answers, every request kept.
 
-It answers only by script, so a host run against it is deterministic: a rule fires when the last message of the
-user holds its trigger, and its replies follow one another as the tool results come back. It listens on the
-loopback interface at a free port and opens no connection itself.
+It answers only by script, so a host run against it is deterministic: a rule fires when the last message of
+the user holds its trigger, and its replies follow one another as the tool results come back. It listens on
+the loopback interface at a free port and opens no connection itself.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import ClassVar
 
 from . import setup
 from .fake_model import ToolCall
@@ -14,7 +15,7 @@ class Gemini(Host):
     """The JavaScript bundle on Node, with `-p`."""
 
     name = "gemini"
-    events = (
+    events: ClassVar[tuple[str, ...]] = (
         "SessionStart",
         "SessionEnd",
         "BeforeAgent",

@@ -8,7 +8,7 @@ import subprocess
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote
 
 from .fake_model import ToolCall
@@ -43,7 +43,7 @@ class OpenCode(Host):
     """The native `opencode` program: `run` for a turn, `serve` to force a compaction."""
 
     name = "opencode"
-    events = (
+    events: ClassVar[tuple[str, ...]] = (
         "event",
         "chat.message",
         "command.execute.before",

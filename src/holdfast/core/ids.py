@@ -7,8 +7,6 @@ clock is behind.
 
 from __future__ import annotations
 
-import re
-
 from holdfast.errors import InvalidName
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u: ids get read aloud
@@ -17,10 +15,9 @@ ID_LENGTH = 16 + 1 + WRITER_LENGTH
 ZERO = "0" * 16 + "-" + "0" * WRITER_LENGTH
 _COUNTERS = 1 << 16
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-_SESSION = re.compile(r"\d{4}-\d{2}-\d{2}-[0-9a-z]{8}")
-_WRITER = re.compile(rf"[{ALPHABET}]{{{WRITER_LENGTH}}}")
-_ID = re.compile(rf"[0-9a-f]{{16}}-[{ALPHABET}]{{{WRITER_LENGTH}}}")
+_HEX = "0123456789abcdef"
+_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
+_NAME_LENGTH = 64
 _DEVICES = frozenset(
     ["con", "prn", "aux", "nul", *(f"com{n}" for n in range(10)), *(f"lpt{n}" for n in range(10))]
 )
@@ -38,12 +35,17 @@ def milliseconds(commit_id: str) -> int:
     return int(commit_id[:12], 16)
 
 
+def only(text: str, letters: str) -> bool:
+    """Whether every character of ``text`` is one of ``letters``. No pattern: patterns take long to compile."""
+    return not text.strip(letters)
+
+
 def is_commit_id(text: str) -> bool:
-    return _ID.fullmatch(text) is not None
+    return len(text) == ID_LENGTH and text[16] == "-" and only(text[:16], _HEX) and is_writer(text[17:])
 
 
 def is_writer(text: str) -> bool:
-    return _WRITER.fullmatch(text) is not None
+    return len(text) == WRITER_LENGTH and only(text, ALPHABET)
 
 
 def random_text(bits: int, length: int) -> str:
@@ -57,14 +59,21 @@ def random_text(bits: int, length: int) -> str:
 
 def checked_name(text: str, what: str = "name") -> str:
     """``text`` itself, if it may become the name of a file or folder; every such name passes here."""
-    if not _NAME.fullmatch(text) or text.endswith(".") or text.split(".")[0] in _DEVICES:
+    if (
+        not 0 < len(text) <= _NAME_LENGTH
+        or not only(text[0], _LETTERS)
+        or not only(text, _LETTERS + "._-")
+        or text.endswith(".")
+        or text.split(".")[0] in _DEVICES
+    ):
         raise InvalidName(f"{text[:80]!r} is not a valid {what}.")
     return text
 
 
 def safe_name(text: str) -> str:
     """The nearest valid name to a free text such as a person's name; ``user`` if nothing is left."""
-    lowered = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:64].strip("-")
+    spaced = "".join(letter if only(letter, _LETTERS) else " " for letter in text.lower())
+    lowered = "-".join(spaced.split())[:_NAME_LENGTH].strip("-")
     try:
         return checked_name(lowered)
     except InvalidName:
@@ -72,7 +81,13 @@ def safe_name(text: str) -> str:
 
 
 def is_session_id(text: str) -> bool:
-    return _SESSION.fullmatch(text) is not None
+    year, month, day, letters = text[:4], text[5:7], text[8:10], text[11:]
+    return (
+        len(text) == 19
+        and text[4] == text[7] == text[10] == "-"
+        and only(year + month + day, "0123456789")
+        and only(letters, _LETTERS)
+    )
 
 
 def checked_session_id(text: str) -> str:

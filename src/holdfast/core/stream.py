@@ -5,10 +5,16 @@ The name is also the stream's folder below ``.state/``, which is why each part p
 
 from __future__ import annotations
 
+import re
+
 from holdfast.core.ids import checked_name, checked_session_id
 from holdfast.errors import InvalidName
 
 PROJECT = "project"
+
+_LOCAL = r"[a-z0-9][a-z0-9._+-]{0,159}"
+_DEEPEST = 4
+_TAKEN = frozenset(["events", "context", "artifacts"])  # folders of a stream, which no note may replace
 
 
 def user_stream(user: str) -> str:
@@ -29,6 +35,29 @@ def checked_stream(stream: str) -> str:
         case ["sessions", user, session]:
             return session_stream(user, session)
     raise InvalidName(f"{stream[:120]!r} is not a stream.")
+
+
+def checked_note(name: str) -> str:
+    """``name`` itself, if it is the name of a note: ``local/<part>/…`` or ``<stream>/<file>``."""
+    *folders, file = name.split("/")
+    if folders[:1] == ["local"]:
+        parts = [*folders[1:], file]
+        if len(parts) <= _DEEPEST and all(
+            re.fullmatch(_LOCAL, part) and not part.endswith(".") for part in parts
+        ):
+            return name
+    else:
+        checked_stream("/".join(folders))
+        # ASCII first: in lower case some foreign letters become plain ones.
+        if file.isascii() and file.lower() not in _TAKEN:
+            checked_name(file.lower(), "name of a note")  # views such as STATE.md have capitals
+            return name
+    raise InvalidName(f"{name[:120]!r} is not the name of a note.")
+
+
+def flat(stream: str) -> str:
+    """The stream's name in one part: notes ``local/<kind>/<flat name>`` are forgotten with the stream."""
+    return stream.replace("/", "+")
 
 
 def owner(stream: str) -> str:

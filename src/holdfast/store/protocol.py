@@ -40,7 +40,8 @@ class Tail(NamedTuple):
     head: str
     """The latest id in the stream at this cursor; ``ids.ZERO`` if it is empty."""
     restarted: bool
-    """The cursor did not fit (none given, or history changed under it): the lines are the whole stream."""
+    """The cursor did not fit: none given, history changed under it, or commits arrived (by a merge) that belong
+    before it. The lines are the whole stream; otherwise every line is later than all before the cursor."""
     faults: tuple[Fault, ...]
     """Lines that could not be read. They are never part of ``lines``."""
 

@@ -1,0 +1,104 @@
+"""A bounded collection in the state: what is open, the last few closed ones, and counts for the rest.
+
+``{"open": {id: entry}, "closed": [entry], "opened": n, "done": n}``. Tasks, loops, risks, blockers … are all
+of this form.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holdfast.core import numbers
+from holdfast.core.commit import Commit
+from holdfast.errors import NotFound, Refused
+
+MAX_OPEN = 1000
+CLOSED = 10
+
+Collection = dict[str, Any]
+
+
+def blank() -> Collection:
+    return {"open": {}, "closed": [], "opened": 0, "done": 0}
+
+
+def add(state: dict[str, Any], name: str, entry: dict[str, Any], commit: Commit) -> None:
+    """Fold: a new entry; it gets who, when, from where, and the commit that made it."""
+    collection = state[name]
+    numbers.note(state, entry["id"])
+    collection["opened"] += 1
+    collection["open"][entry["id"]] = {
+        **entry,
+        "at": commit.at,
+        "by": commit.by,
+        "origin": commit.origin,
+        "commit": commit.id,
+    }
+
+
+def change(state: dict[str, Any], name: str, short_id: str, **fields: Any) -> dict[str, Any] | None:
+    """Fold: change fields of an open entry; None if another clone has closed it."""
+    entry: dict[str, Any] | None = state[name]["open"].get(short_id)
+    if entry is not None:
+        entry.update(fields)
+    return entry
+
+
+def close(
+    state: dict[str, Any], name: str, short_id: str, commit: Commit, **fields: Any
+) -> dict[str, Any] | None:
+    """Fold: close an entry. If two clones closed it, the second closing is kept beside the first as a rival."""
+    collection = state[name]
+    entry: dict[str, Any] | None = collection["open"].pop(short_id, None)
+    closing = {**fields, "closed_at": commit.at, "closed_by": commit.by}
+    if entry is not None:
+        entry.update(closing, rivals=[])
+        collection["done"] += 1
+        collection["closed"].append(entry)
+        del collection["closed"][:-CLOSED]
+        return entry
+    for closed in collection["closed"]:
+        if closed["id"] == short_id:
+            closed["rivals"] = [*closed["rivals"], closing][-CLOSED:]
+    return None
+
+
+def check_room(state: dict[str, Any], name: str, what: str) -> None:
+    """Rule: refuse to open more than the state may hold."""
+    if len(state[name]["open"]) >= MAX_OPEN:
+        raise Refused(
+            f"{MAX_OPEN:,} {what} are open; nothing was written.", hint=f"Close some of the {what} first."
+        )
+
+
+def find(state: dict[str, Any], name: str, text: str, what: str) -> dict[str, Any]:
+    """Rule: the open entry that a person means by ``text``; says so if it was closed before."""
+    collection = state[name]
+    text = numbers.whole(state, text)
+    try:
+        entry: dict[str, Any] = collection["open"][numbers.resolve(text, collection["open"], f"open {what}")]
+        return entry
+    except NotFound:
+        for closed in collection["closed"]:
+            if numbers.same(closed["id"], text):
+                raise Refused(
+                    f"{closed['id']} was closed before, at {closed['closed_at']} by {closed['closed_by']}. "
+                    "Nothing was written."
+                ) from None
+        raise
+
+
+def known(state: dict[str, Any], name: str, text: str, prefix: str, what: str) -> str:
+    """Rule: the full id of an entry that is or was there, also one that was closed so long ago that only its
+    number is left."""
+    if name not in state:
+        raise Refused(f"There are no {name} in this stream; nothing was written.")
+    collection = state[name]
+    ids = [*collection["open"], *(closed["id"] for closed in collection["closed"])]
+    try:
+        return numbers.resolve(text, ids, what)
+    except NotFound:
+        given = numbers.given(state, text, prefix)
+        if given is None:
+            raise
+        return given

@@ -1,0 +1,231 @@
+"""The concepts, one file each: its events, its part of the state and how events change it, its rules.
+
+A concept is a module with
+
+* ``EVENTS``: event type to present version;
+* ``STEPS``: (event type, version) to a function that lifts the data of that version to the next one;
+* ``blank()``: its part of an empty state;
+* ``FOLDS``: event type to a function ``(state, data, commit)`` that changes the state;
+* ``WATCHES`` (if it is named in ``WATCHED``): event types of other concepts to a function like those in ``FOLDS``;
+* ``HEADLINES``: event type to a function that says the event in one line;
+* rules: functions that take the state and what the user wants, and return events or raise ``Refused``.
+
+To add a concept is to add a file here, and to name it in ``KINDS`` and its nouns in ``NOUNS``. Concepts are
+imported when one of their events or rules is first needed: a command must not wait for those it does not use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from holdfast.core.commit import Commit
+    from holdfast.core.concepts import (
+        backlog,
+        blocker,
+        budget,
+        checkpoint,
+        compaction,
+        control,
+        decision,
+        discussion,
+        error,
+        fact,
+        handoff,
+        legal,
+        loop,
+        message,
+        next_action,
+        note,
+        order,
+        own,
+        phase,
+        plan,
+        preference,
+        reference,
+        risk,
+        session,
+        task,
+    )
+
+__all__ = [
+    "backlog",
+    "blocker",
+    "budget",
+    "checkpoint",
+    "compaction",
+    "control",
+    "decision",
+    "discussion",
+    "error",
+    "fact",
+    "handoff",
+    "legal",
+    "loop",
+    "message",
+    "next_action",
+    "note",
+    "order",
+    "own",
+    "phase",
+    "plan",
+    "preference",
+    "reference",
+    "risk",
+    "session",
+    "task",
+]
+
+KINDS: dict[str, tuple[str, ...]] = {
+    "session": (
+        "session",
+        "phase",
+        "task",
+        "plan",
+        "decision",
+        "loop",
+        "risk",
+        "blocker",
+        "next_action",
+        "error",
+        "legal",
+        "compaction",
+        "checkpoint",
+        "discussion",
+        "handoff",
+        "note",
+        "own",
+        "budget",
+        "message",
+        "reference",
+    ),
+    "project": ("decision", "note", "own", "backlog", "control", "fact", "order"),
+    "user": ("note", "own", "preference"),
+}
+"""The concepts of each kind of stream, in the order of their parts in the state."""
+
+NOUNS = {
+    "backlog": "backlog",
+    "blocker": "blocker",
+    "budget": "budget",
+    "checkpoint": "checkpoint",
+    "context": "compaction",
+    "control": "control",
+    "decision": "decision",
+    "discussion": "discussion",
+    "error": "error",
+    "fact": "fact",
+    "focus": "session",
+    "goal": "session",
+    "handoff": "handoff",
+    "legal": "legal",
+    "loop": "loop",
+    "message": "message",
+    "messages": "message",
+    "next": "next_action",
+    "note": "note",
+    "order": "order",
+    "phase": "phase",
+    "phases": "phase",
+    "plan": "plan",
+    "preference": "preference",
+    "reference": "reference",
+    "risk": "risk",
+    "session": "session",
+    "status": "session",
+    "task": "task",
+    "x": "own",
+}
+"""The concept of each event, by the noun that its type begins with."""
+
+WATCHED = {
+    "decision.settled": "handoff",
+    "task.completed": "handoff",
+    "checkpoint.saved": "handoff",
+}
+"""Events that a second concept watches: its ``WATCHES`` has a function that runs after the event's own fold."""
+
+Fold = Callable[[dict[str, Any], dict[str, Any], "Commit"], None]
+Headline = Callable[[dict[str, Any]], str]
+Step = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+class Concept(Protocol):
+    """What a concept's module has."""
+
+    @property
+    def EVENTS(self) -> Mapping[str, int]: ...  # noqa: N802 - the name of a module's constant
+
+    @property
+    def STEPS(self) -> Mapping[tuple[str, int], Step]: ...  # noqa: N802
+
+    @property
+    def FOLDS(self) -> Mapping[str, Fold]: ...  # noqa: N802
+
+    @property
+    def HEADLINES(self) -> Mapping[str, Headline]: ...  # noqa: N802
+
+    def blank(self) -> dict[str, Any]: ...
+
+
+class Meaning(NamedTuple):
+    """What an event type means to this release."""
+
+    fold: Fold
+    headline: Headline | None
+    version: int | None
+    """The present version of its data; None for a program's own events, which have no version here."""
+    steps: Mapping[tuple[str, int], Step]
+    watch: Fold | None = None
+    """What another concept makes of the event, after its own fold."""
+
+
+_meanings: dict[tuple[str, str], Meaning | None] = {}
+
+
+def load(name: str) -> Concept:
+    """The concept of that name."""
+    concept: Any = import_module(f"holdfast.core.concepts.{name}")
+    loaded: Concept = concept
+    return loaded
+
+
+def __getattr__(name: str) -> Concept:
+    """``concepts.decision`` loads the concept when it is first used."""
+    if name not in __all__:
+        raise AttributeError(f"there is no concept {name!r}")
+    return load(name)
+
+
+def blank(kind: str) -> dict[str, Any]:
+    """The parts of all concepts in the state of an empty stream."""
+    parts: dict[str, Any] = {}
+    for name in KINDS[kind]:
+        parts.update(load(name).blank())
+    return parts
+
+
+def meaning(kind: str, event_type: str) -> Meaning | None:
+    """What an event means in a kind of stream; None if this release does not know it there."""
+    key = kind, event_type
+    if key not in _meanings:
+        _meanings[key] = _look_up(kind, event_type)
+    return _meanings[key]
+
+
+def _look_up(kind: str, event_type: str) -> Meaning | None:
+    noun = event_type.partition(".")[0]
+    name = NOUNS.get(noun)
+    if name is None or name not in KINDS[kind]:
+        return None
+    concept = load(name)
+    fold = concept.FOLDS.get("x." if noun == "x" else event_type)
+    if fold is None:
+        return None
+    watcher = WATCHED.get(event_type)
+    watch = vars(load(watcher))["WATCHES"][event_type] if watcher in KINDS[kind] else None
+    return Meaning(
+        fold, concept.HEADLINES.get(event_type), concept.EVENTS.get(event_type), concept.STEPS, watch
+    )

@@ -1,0 +1,87 @@
+"""Short ids: ``D-12``, ``LOOP-007``, ``T-3.k7f3q2xw``.
+
+They never collide and never change. The writer that started a session numbers plainly; every other writer's
+numbers carry its name. Nobody owns the project's and the users' streams, so there every number carries it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from holdfast.errors import NotFound, Refused
+
+_WIDTH = {"LOOP": 3}
+
+
+class Mint:
+    """Gives out the next short ids of one writer in one stream."""
+
+    def __init__(self, state: dict[str, Any], writer: str, remembered: dict[str, int]) -> None:
+        self.given: dict[str, int] = {}
+        self._tag = "" if state["starter"] == writer else f".{writer}"
+        self._used = state["numbers"].get(self._tag, {})
+        self._remembered = remembered
+
+    def __call__(self, prefix: str) -> str:
+        highest = max(self._used.get(prefix, 0), self._remembered.get(prefix, 0), self.given.get(prefix, 0))
+        self.given[prefix] = highest + 1
+        return f"{prefix}-{highest + 1:0{_WIDTH.get(prefix, 1)}d}{self._tag}"
+
+
+def note(state: dict[str, Any], short_id: str) -> None:
+    """Fold: this number is used."""
+    prefix, _, rest = short_id.partition("-")
+    digits, dot, tag = rest.partition(".")
+    if digits.isdecimal():
+        used = state["numbers"].setdefault(dot + tag, {})
+        used[prefix] = max(used.get(prefix, 0), int(digits))
+
+
+def resolve(text: str, known: Iterable[str], what: str) -> str:
+    """The one id among ``known`` that a person means by ``text``: case, zeros and the end of a tag may differ."""
+    known = list(known)
+    if text in known:
+        return text
+    wanted = _plain(text)
+    matches = [short_id for short_id in known if _plain(short_id) == wanted]
+    if not matches:
+        matches = [short_id for short_id in known if "." in wanted and _plain(short_id).startswith(wanted)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise Refused(
+            f"{text.rstrip('.')} can mean {', '.join(sorted(matches))}.", hint="Give the id in full."
+        )
+    raise NotFound(
+        f"There is no {what} {text[:80].rstrip('.')}.", hint="`holdfast status` shows what is open."
+    )
+
+
+def whole(state: dict[str, Any], text: str) -> str:
+    """``text`` for ``resolve``: where every number carries a tag, a person may leave all of the tag away."""
+    return text if state["starter"] or "." in text else f"{text}."
+
+
+def given(state: dict[str, Any], text: str, prefix: str) -> str | None:
+    """The id with this prefix that a person means by ``text``, if it was ever given out in the stream."""
+    before, _, rest = text.strip().partition("-")
+    digits, dot, tag = rest.partition(".")
+    if before.upper() != prefix or not (digits.isascii() and digits.isdecimal() and len(digits) < 10):
+        return None
+    number, mark = int(digits), dot + tag.lower()
+    if not 0 < number <= state["numbers"].get(mark, {}).get(prefix, 0):
+        return None
+    return f"{prefix}-{number:0{_WIDTH.get(prefix, 1)}d}{mark}"
+
+
+def same(short_id: str, text: str) -> bool:
+    """Whether ``text`` is a person's way to write ``short_id``."""
+    known, wanted = _plain(short_id), _plain(text)
+    return known == wanted or (wanted.endswith(".") and known.startswith(wanted))
+
+
+def _plain(short_id: str) -> str:
+    prefix, _, rest = short_id.lower().partition("-")
+    digits, dot, tag = rest.partition(".")
+    return f"{prefix}-{digits.lstrip('0') or digits}{dot}{tag}"

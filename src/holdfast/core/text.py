@@ -1,0 +1,48 @@
+"""Text that users bring: checked on the way in, shortened for the state, never changed in the log."""
+
+from __future__ import annotations
+
+from holdfast.errors import Refused, TooLarge
+
+TEXT_CAP = 1 << 20
+"""Characters in one text."""
+NAME_CAP = 200
+"""Characters in a name, such as that of a phase or a tag."""
+EXCERPT = 600
+"""Characters of a text that the state keeps; the log has all of it."""
+
+
+def checked_text(text: object, what: str, *, cap: int = TEXT_CAP, empty: bool = False) -> str:
+    """``text`` itself, if it may be stored as a ``what``."""
+    if not isinstance(text, str):
+        raise Refused(f"The {what} must be text, not {type(text).__name__}; nothing was written.")
+    if not empty and not text.strip():
+        raise Refused(f"The {what} is empty; nothing was written.")
+    if len(text) > cap:
+        raise TooLarge(f"The {what} has {len(text):,} characters; the limit is {cap:,}. Nothing was written.")
+    return text
+
+
+def checked_texts(texts: object, what: str, *, cap: int = TEXT_CAP, most: int = 100) -> list[str]:
+    """A list of texts, each of which may be stored as a ``what``."""
+    if isinstance(texts, str) or not isinstance(texts, (list, tuple)):
+        raise Refused(f"The {what} list must be a list of texts; nothing was written.")
+    if len(texts) > most:
+        raise TooLarge(
+            f"There are {len(texts):,} entries of {what}; the limit is {most:,}. Nothing was written."
+        )
+    return [checked_text(text, what, cap=cap) for text in texts]
+
+
+def excerpt(text: str, length: int = EXCERPT) -> str:
+    """The beginning of a text, and how much is missing."""
+    if len(text) <= length:
+        return text
+    return f"{text[:length]}… [{len(text) - length:,} more characters in the log]"
+
+
+def one_line(text: str, length: int = 120) -> str:
+    """The first ``length`` characters of a text on one line, for headlines and tables."""
+    head = text[: 8 * length]  # a megabyte is not split up for the sake of a line
+    line = " ".join(head.split())
+    return line if len(line) <= length and len(head) == len(text) else line[: length - 1] + "…"

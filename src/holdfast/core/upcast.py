@@ -1,0 +1,28 @@
+"""Events of earlier releases, brought to the present version step by step.
+
+A concept that changes the data of an event raises the event's version and adds one function from each version
+to the next. The log is never rewritten.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holdfast.core.commit import Event
+from holdfast.core.concepts import Meaning
+from holdfast.errors import Newer
+
+
+def to_current(event: Event, meaning: Meaning) -> dict[str, Any]:
+    """The data of an event at the version that this release knows."""
+    if meaning.version is None or event.v == meaning.version:
+        return event.data
+    if event.v > meaning.version:
+        raise Newer(
+            f"An event {event.type} has version {event.v}; this release of holdfast knows up to {meaning.version}."
+        )
+    data, version = event.data, event.v
+    while version < meaning.version:
+        data = meaning.steps[event.type, version](data)
+        version += 1
+    return data

@@ -1,0 +1,1 @@
+"""The edge: parses what comes in, calls one use case, renders, exits."""

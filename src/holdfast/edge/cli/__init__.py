@@ -1,0 +1,149 @@
+"""The command line: ``holdfast COMMAND …``.
+
+Each command lives in the module of its group and is imported only when it is called: starting up must cost no
+more than the one command needs. A command parses, calls one library method, and returns what to print.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from holdfast.errors import HoldfastError
+
+if TYPE_CHECKING:
+    from holdfast.edge.cli.command import Command
+
+GROUPS = {
+    "Everyday": {
+        "init": "setup",
+        "start": "sessions",
+        "status": "sessions",
+        "resume": "sessions",
+        "do": "acts",
+        "decide": "decisions",
+        "settle": "decisions",
+        "phase": "phases",
+        "task": "tasks",
+        "loop": "loops",
+        "note": "notes",
+        "discuss": "breaks",
+        "return": "breaks",
+        "checkpoint": "checkpoints",
+        "pause": "breaks",
+        "continue": "breaks",
+        "complete": "breaks",
+        "recover": "decisions",
+        "handoff": "handoffs",
+    },
+    "The work": {
+        "goal": "goals",
+        "focus": "goals",
+        "mark": "goals",
+        "phases": "phases",
+        "complete-phase": "phases",
+        "skip-to": "phases",
+        "plan": "plans",
+        "risk": "concerns",
+        "blocker": "concerns",
+        "next": "concerns",
+        "error": "concerns",
+        "remedy": "concerns",
+        "legal": "concerns",
+        "compaction": "concerns",
+    },
+    "Sessions and history": {
+        "sessions": "sessions",
+        "switch": "sessions",
+        "brief": "sessions",
+        "view": "handoffs",
+        "log": "history",
+        "show": "history",
+        "diff": "history",
+    },
+    "Knowledge": {
+        "backlog": "backlogs",
+        "budget": "budgets",
+        "control": "rules",
+        "export": "exports",
+        "fact": "rules",
+        "message": "messages",
+        "order": "rules",
+        "prefer": "rules",
+        "ref": "references",
+    },
+    "Programs and upkeep": {
+        "record": "notes",
+        "doctor": "setup",
+        "agents-md": "handoffs",
+    },
+}
+COMMANDS = {name: module for group in GROUPS.values() for name, module in group.items()}
+
+
+def load(name: str) -> Command:
+    """The command of that name."""
+    from importlib import import_module
+
+    module = import_module(f"holdfast.edge.cli.{COMMANDS[name]}")
+    command: Command = module.COMMANDS[name]
+    return command
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; returns its exit status."""
+    given = sys.argv[1:] if arguments is None else arguments
+    as_json = "--json" in given
+    try:
+        status = _dispatch(given)
+        sys.stdout.flush()
+        return status
+    except HoldfastError as error:
+        return _fail(error, as_json)
+    except BrokenPipeError:
+        # The reader went away (a pager, head): no error, and nothing more to say.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+
+
+def _dispatch(given: list[str]) -> int:
+    name = next((word for word in given if not word.startswith("-")), None)
+    if "--version" in given and name is None:
+        from holdfast import __version__
+
+        sys.stdout.write(f"holdfast {__version__}\n")
+        return 0
+    if name is None or (name == "help" and len(given) == 1):
+        from holdfast.edge.cli.overview import overview
+
+        sys.stdout.write(overview())
+        return 0
+    if name == "help":
+        return _dispatch([*given[1:], "--help"])
+    if name not in COMMANDS:
+        from holdfast.edge.cli.overview import unknown
+
+        raise unknown(name)
+    from holdfast.edge.cli.command import run
+
+    rest = list(given)
+    rest.remove(name)
+    return run(name, load(name), rest)
+
+
+def _fail(error: HoldfastError, as_json: bool) -> int:
+    if as_json:
+        import json
+
+        problem = {"code": error.code, "message": error.message, "hint": error.hint}
+        sys.stdout.write(json.dumps({"ok": False, "error": problem}, ensure_ascii=False) + "\n")
+    else:
+        from holdfast.edge.render import clean
+
+        sys.stderr.write(f"holdfast: {clean(error.message)}\n")
+        if error.hint:
+            sys.stderr.write(f"  {clean(error.hint)}\n")
+    return error.status

@@ -1,0 +1,118 @@
+"""Looking over a workspace folder, and mending what can be mended without losing anything."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from holdfast.fs import steps
+from holdfast.store import quarantine, segments
+from holdfast.store.protocol import Fault
+from holdfast.store.stream_files import StreamFiles
+from holdfast.store.stream_reader import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def check_stream(place: Place, handle: StreamFiles, *, fix: bool) -> list[Fault]:
+    """Every unreadable line of a stream, torn tails, and files that do not belong into its folder."""
+    handle.lock()
+    try:
+        faults = list(handle.read(None).faults)
+        for name in _names(place, handle.folder):
+            path = os.path.join(handle.folder, name)
+            where = f"{handle.stream}/events/{name}"
+            if segments.is_segment(name):
+                faults += _check_tail(place, handle.stream, path, where, fix=fix)
+            elif steps.TEMP_MARK not in name:
+                faults.append(
+                    Fault(handle.stream, where, "not a segment", harmless=True, action="it is not read")
+                )
+        return faults
+    finally:
+        handle.unlock()
+
+
+def _check_tail(place: Place, stream: str, path: str, where: str, *, fix: bool) -> list[Fault]:
+    own = os.path.basename(path).startswith(place.identity.stored() or "-")
+    part = segments.read_part(place.fs, path, segments.UNREAD, keep=False)
+    torn = place.fs.stat(path).st_size - part.good.offset
+    if not torn:
+        return []
+    line = f"{where}:{part.good.rows + 1}"
+    what = f"{torn:,} bytes behind the last whole line"
+    if not own:
+        return [Fault(stream, line, what, harmless=True, action="another writer's; it is not read")]
+    if not fix:
+        return [
+            Fault(stream, line, what, action="`holdfast doctor --fix` keeps them aside and cuts them off")
+        ]
+    fd = place.fs.open(path, steps.APPEND)
+    try:
+        quarantine.cut_torn_tail(place.fs, place, stream, path, fd)
+    finally:
+        place.fs.close(fd)
+    return [Fault(stream, line, what, harmless=True, action="kept under local/quarantine/ and cut off")]
+
+
+def stray_files(place: Place, *, fix: bool) -> list[Fault]:
+    """Temp files of processes that died, and what lies in quarantine."""
+    faults = []
+    for path in _walk(place, place.root):
+        name = os.path.basename(path)
+        where = os.path.relpath(path, place.root)
+        if steps.TEMP_MARK in name:
+            if fix and _is_old(place, path):
+                place.fs.unlink(path)
+                faults.append(Fault("", where, "a temp file left over", harmless=True, action="removed"))
+        elif f"{os.sep}quarantine{os.sep}" in path and name.endswith(".json"):
+            faults.append(
+                Fault(
+                    "", where, "a torn tail was cut off here", harmless=True, action="kept for you to look at"
+                )
+            )
+    return faults
+
+
+def _is_old(place: Place, path: str) -> bool:
+    """Older than an hour: no replacement takes that long, so its process is gone."""
+    return place.fs.stat(path).st_mtime_ns < (place.clock() - 3_600_000) * 1_000_000
+
+
+def remove_stream(place: Place, stream: str) -> None:
+    """Remove a stream's folder, files before folders, and its notes. The caller holds the stream."""
+    folder = os.path.join(place.root, *stream.split("/"))
+    flat = stream.replace("/", "+")
+    for kind in ("snapshots", "ops"):
+        place.save(f"local/{kind}/{flat}", None)
+    folders = [folder]
+    for path in _walk(place, folder, folders):
+        place.fs.unlink(path)
+    for path in sorted(folders, key=len, reverse=True):
+        try:
+            place.fs.remove_folder(path)
+        except FileNotFoundError:
+            pass
+    parent = os.path.dirname(folder)
+    if folders and _names(place, parent):
+        place.fs.sync_folder(parent)
+
+
+def _walk(place: Place, folder: str, folders: list[str] | None = None) -> Iterator[str]:
+    for name in _names(place, folder):
+        path = os.path.join(folder, name)
+        if stat.S_ISDIR(place.fs.stat(path).st_mode):
+            if folders is not None:
+                folders.append(path)
+            yield from _walk(place, path, folders)
+        else:
+            yield path
+
+
+def _names(place: Place, folder: str) -> list[str]:
+    try:
+        return sorted(place.fs.names(folder))
+    except FileNotFoundError:
+        return []

@@ -1,0 +1,247 @@
+"""The files engine: streams as segments under ``.state/``, in plain text, at home in git."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from _thread import allocate_lock, get_ident
+from collections.abc import Callable, Iterator
+
+from holdfast.core.stream import checked_note, checked_stream
+from holdfast.errors import Forbidden, HoldfastError, InvalidName, Unavailable
+from holdfast.fs import steps
+from holdfast.fs.port import FileSystem
+from holdfast.fs.posix import POSIX
+from holdfast.store.git_head import GitHead
+from holdfast.store.protocol import Appended, Capabilities, Cursor, Fault, Plan, Tail
+from holdfast.store.stream_files import StreamFiles
+from holdfast.store.stream_reader import Place
+from holdfast.store.writer import Identity
+
+_FORBIDDEN = frozenset([errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP])
+
+
+def random_bits(count: int) -> int:
+    return int.from_bytes(os.urandom(count // 8), "big")
+
+
+class FilesStore:
+    """A workspace folder. May be shared by threads, by processes, and by processes forked while it is open."""
+
+    def __init__(
+        self,
+        root: str,
+        *,
+        clock: Callable[[], int],
+        fs: FileSystem = POSIX,
+        bits: Callable[[int], int] = random_bits,
+    ) -> None:
+        self.root = os.path.abspath(root)
+        self.capabilities = Capabilities("files", True, True, True, self.root)
+        self._fs = fs
+        self._clock = clock
+        self._bits = bits
+        self._mutex = allocate_lock()
+        self._handles: dict[str, StreamFiles] = {}
+        self._closed = False
+        self._check_root()
+        self._start()
+
+    def _check_root(self) -> None:
+        try:
+            mode = self._fs.stat(self.root).st_mode
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise _mapped(error, self.root) from error
+        if stat.S_ISLNK(mode):
+            raise Forbidden(f"{self.root} is a link; a workspace must be a real folder.")
+        if not stat.S_ISDIR(mode):
+            raise Forbidden(f"{self.root} is not a folder.", hint="Move it aside; nothing in it was changed.")
+
+    def _start(self) -> None:
+        """Everything that a forked child must not share with its parent."""
+        self._pid = os.getpid()
+        tag = f"{self._pid}-{self._bits(32):08x}"
+        local = os.path.join(self.root, "local")
+        self._place = Place(
+            self._fs,
+            self.root,
+            local,
+            Identity(self._fs, local, self._bits, tag),
+            GitHead(self._fs, os.path.dirname(self.root)),
+            self._clock,
+            tag,
+            self.get,
+            self.put,
+        )
+
+    def append(
+        self,
+        stream: str,
+        plan: Plan,
+        *,
+        cursor: Cursor = None,
+        expect: int | None = None,
+        op: str | None = None,
+    ) -> Appended:
+        handle = self._handle(stream)
+        with handle.mutex:
+            try:
+                return handle.append(plan, cursor, expect, op)
+            except OSError as error:
+                raise _mapped(error, stream) from error
+
+    def read(self, stream: str, cursor: Cursor = None, *, newest_first: bool = False) -> Tail:
+        handle = self._handle(stream)
+        with handle.mutex:
+            try:
+                tail = handle.read(cursor)
+                if newest_first:
+                    return tail._replace(lines=self._backward(handle), restarted=True)
+                return tail
+            except OSError as error:
+                raise _mapped(error, stream) from error
+
+    def _backward(self, handle: StreamFiles) -> Iterator[bytes]:
+        try:
+            yield from handle.backward()
+        except OSError as error:
+            raise _mapped(error, handle.stream) from error
+
+    def streams(self, prefix: str = "") -> list[str]:
+        found = ["project"]
+        for user in self._folders("users"):
+            found.append(f"users/{user}")
+        for user in self._folders("sessions"):
+            if f"sessions/{user}".startswith(prefix[: len(f"sessions/{user}")]):
+                found += [f"sessions/{user}/{session}" for session in self._folders(f"sessions/{user}")]
+        return sorted(
+            name
+            for name in found
+            if name.startswith(prefix) and _is_stream(name) and self._is_folder(f"{name}/events")
+        )
+
+    def put(self, name: str, data: bytes | None) -> None:
+        path = self._note_path(name)
+        tag = f"{self._place.tag}-{get_ident()}"  # threads replace the same note at once
+        try:
+            if data is None:
+                try:
+                    self._fs.unlink(path)
+                except FileNotFoundError:
+                    pass
+                return
+            try:
+                steps.replace(self._fs, path, data, tag=tag, durable=False)
+            except FileNotFoundError:
+                steps.make_folders(self._fs, os.path.dirname(path))
+                steps.replace(self._fs, path, data, tag=tag, durable=False)
+        except OSError as error:
+            raise _mapped(error, name) from error
+
+    def get(self, name: str) -> bytes | None:
+        try:
+            return steps.read_whole(self._fs, self._note_path(name))
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            return None
+        except OSError as error:
+            raise _mapped(error, name) from error
+
+    def forget(self, stream: str) -> None:
+        handle = self._handle(stream)
+        with handle.mutex:
+            from holdfast.store import checkup
+
+            try:
+                handle.lock()
+                try:
+                    checkup.remove_stream(self._place, stream)
+                finally:
+                    handle.unlock()
+                    handle.close()
+            except OSError as error:
+                raise _mapped(error, stream) from error
+
+    def check(self, *, fix: bool = False) -> list[Fault]:
+        from holdfast.store import checkup
+
+        try:
+            faults = checkup.stray_files(self._place, fix=fix)
+            for stream in self.streams():
+                handle = self._handle(stream)
+                with handle.mutex:
+                    faults += checkup.check_stream(self._place, handle, fix=fix)
+            return faults
+        except OSError as error:
+            raise _mapped(error, self.root) from error
+
+    def close(self) -> None:
+        self._closed = True
+        if self._pid == os.getpid():
+            for handle in self._handles.values():
+                handle.close()
+        self._handles.clear()
+
+    def _handle(self, stream: str) -> StreamFiles:
+        if self._closed:
+            raise Unavailable("The store is closed.", hint="Open the workspace again.")
+        if self._pid != os.getpid():
+            # A lock is tied to its open file: a child that went on with the parent's would share its lock.
+            self._mutex = allocate_lock()
+            self._handles = {}
+            self._start()
+        handle = self._handles.get(stream)
+        if handle is None:
+            with self._mutex:
+                self._refuse_links(checked_stream(stream))
+                handle = self._handles.setdefault(stream, StreamFiles(self._place, stream))
+        return handle
+
+    def _refuse_links(self, stream: str) -> None:
+        path = self.root
+        for part in [*stream.split("/"), "events"]:
+            path = os.path.join(path, part)
+            try:
+                mode = self._fs.stat(path).st_mode
+            except FileNotFoundError:
+                return
+            except OSError as error:
+                raise _mapped(error, stream) from error
+            if not stat.S_ISDIR(mode):
+                raise Forbidden(f"{path} is not a real folder; no link is followed out of the workspace.")
+
+    def _note_path(self, name: str) -> str:
+        *folders, last = checked_note(name).split("/")
+        if folders[0] != "local":
+            self._refuse_links("/".join(folders))
+        return os.path.join(self.root, *folders, last)
+
+    def _is_folder(self, name: str) -> bool:
+        try:
+            return stat.S_ISDIR(self._fs.stat(os.path.join(self.root, name)).st_mode)
+        except OSError:
+            return False
+
+    def _folders(self, name: str) -> list[str]:
+        if not self._is_folder(name):
+            return []
+        try:
+            return self._fs.names(os.path.join(self.root, name))
+        except OSError as error:
+            raise _mapped(error, name) from error
+
+
+def _is_stream(name: str) -> bool:
+    try:
+        checked_stream(name)
+    except InvalidName:
+        return False
+    return True
+
+
+def _mapped(error: OSError, what: str) -> HoldfastError:
+    kind = Forbidden if error.errno in _FORBIDDEN else Unavailable
+    where = f"{what} ({error.filename})" if error.filename else what
+    return kind(f"{where}: {error.strerror}; nothing was stored.")

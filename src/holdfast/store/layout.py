@@ -1,0 +1,77 @@
+"""The files that ``init`` puts into a workspace folder. What is there already is never touched."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from holdfast.errors import Forbidden
+from holdfast.fs import steps
+from holdfast.fs.port import FileSystem
+from holdfast.fs.posix import POSIX
+
+README = """\
+# .state: the working memory of this project
+
+Kept by [holdfast]. What agents and people decided, learned and left open here survives crashes, context
+compaction, handoffs and merges.
+
+* `project/`, `users/`, `sessions/<user>/<YYYY-MM-DD-xxxxxxxx>/`: one stream of commits each. The segments under
+  `events/` are the truth: one commit a line, appended and never changed. Do not edit them; everything else is
+  made from them.
+* `STATE.md`, `state.json`: views of a session, made anew after each command.
+* `context/`, `artifacts/`: files that a session refers to.
+* `history/YYYY-MM/`: archived sessions, read-only.
+* `local/`: this clone's own (locks, caches, quarantine). Never in git; safe to lose.
+
+Session ids are the date and eight random letters, such as `2026-01-21-a1b2c3d4`. `holdfast status` shows the
+current session, `holdfast sessions` all of them, `holdfast doctor` looks this folder over.
+"""
+
+CONFIG = """\
+# holdfast workspace. Every setting has a default; only what differs is written here.
+format = 1
+"""
+
+GITATTRIBUTES = """\
+# Segments are bytes that only their writer appends to: no line-ending conversion, no textual merge.
+*.jsonl -text merge=binary
+# Long messages are kept with their hash.
+message-*.txt -text
+# Views are made from segments; the next command makes them anew whatever a merge left.
+STATE.md text eol=lf linguist-generated
+state.json text eol=lf linguist-generated
+"""
+
+GITIGNORE = """\
+local/
+.*.tmp-*
+"""
+
+FILES = {
+    "README.md": README,
+    "config.toml": CONFIG,
+    ".gitattributes": GITATTRIBUTES,
+    ".gitignore": GITIGNORE,
+}
+
+
+def create(root: str, fs: FileSystem = POSIX) -> list[str]:
+    """Make a workspace folder, durably; returns the names of the files that were not there before."""
+    try:
+        mode = fs.stat(root).st_mode
+    except FileNotFoundError:
+        steps.make_folders(fs, root)
+        mode = stat.S_IFDIR
+    if not stat.S_ISDIR(mode):
+        raise Forbidden(f"{root} is not a folder.", hint="Move it aside; nothing in it was changed.")
+    made = []
+    for name, text in FILES.items():
+        path = os.path.join(root, name)
+        try:
+            fs.stat(path)
+        except FileNotFoundError:
+            steps.replace(fs, path, text.encode(), tag="init", durable=True)
+            made.append(name)
+    steps.sync_names(fs, root, os.path.dirname(root))
+    return made

@@ -1,0 +1,45 @@
+"""What engines share that number a stream's commits one by one: their cursor, and the answers to misuse.
+
+Such a cursor is ``[commits read, sum of the last one]``. The sum makes it safe to keep: a cursor of another
+store, or of a stream that was forgotten and begun again, does not fit and leads to a fresh start.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holdfast.core.stream import flat
+from holdfast.errors import Conflict, Refused, Unavailable, Usage
+
+
+def place_of(cursor: Any) -> tuple[int, str] | None:
+    """What a cursor of a numbered history says: commits read, and the last one's sum. None: none such."""
+    if isinstance(cursor, (list, tuple)) and len(cursor) == 2:
+        count, last_sum = cursor
+        if type(count) is int and 0 <= count < 1 << 62 and isinstance(last_sum, str):
+            return count, last_sum
+    return None
+
+
+def check_expected(stream: str, expect: int | None, version: int) -> None:
+    if expect is not None and expect != version:
+        raise Conflict(f"{stream} is at version {version}, not {expect}; nothing was written.")
+
+
+def check_op(drafted: str | None, asked: str | None) -> None:
+    """A commit under another operation id than the one that was looked up could be written twice."""
+    if drafted != asked:
+        raise Usage("The plan's draft has another operation id than the append; nothing was written.")
+
+
+def is_local_note_of(stream: str, name: str) -> bool:
+    """Whether the note is a cache of this stream, such as its snapshot."""
+    return name.startswith("local/") and name.endswith("/" + flat(stream))
+
+
+def closed() -> Unavailable:
+    return Unavailable("The store is closed.", hint="Open it again; a closed store cannot be used.")
+
+
+def plan_wrote() -> Refused:
+    return Refused("A plan may read the store, but not write to it; nothing was written.")

@@ -1,0 +1,47 @@
+"""Cutting a torn tail: what a power cut or a killed process left behind the last whole line of a segment.
+
+The bytes are kept under ``local/quarantine/`` with a report, durable before the segment is shortened (I5).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+from holdfast.core import moment
+from holdfast.fs import steps
+from holdfast.fs.port import FileSystem
+from holdfast.store import segments
+
+if TYPE_CHECKING:
+    from holdfast.store.stream_reader import Place
+
+
+def cut_torn_tail(fs: FileSystem, place: Place, stream: str, path: str, fd: int) -> segments.Mark:
+    """Save what follows the last whole line aside, and shorten the segment. The caller holds the stream."""
+    found = fs.stat_handle(fd)
+    part = segments.read_open_part(fs, fd, segments.UNREAD, found.st_size, found.st_mtime_ns, keep=False)
+    good = part.good
+    if good.offset == found.st_size:
+        return good
+    tail = steps.read_range(fs, fd, good.offset, found.st_size)
+    folder = os.path.join(place.local, "quarantine")
+    steps.make_folders(fs, folder)
+    name = f"{stream.replace('/', '+')}+{os.path.basename(path)}+{good.offset}+{place.clock()}"
+    steps.replace(fs, os.path.join(folder, f"{name}.bin"), tail, tag=place.tag, durable=True)
+    steps.sync_names(fs, folder, place.root)
+    report = {
+        "stream": stream,
+        "segment": os.path.basename(path),
+        "line": good.rows + 1,
+        "offset": good.offset,
+        "bytes": len(tail),
+        "at": moment.iso(place.clock()),
+        "what": "a torn tail: bytes behind the last whole line, never acknowledged as a commit",
+    }
+    data = json.dumps(report, indent=2).encode() + b"\n"
+    steps.replace(fs, os.path.join(folder, f"{name}.json"), data, tag=place.tag, durable=False)
+    fs.truncate(fd, good.offset)
+    fs.sync(fd)
+    return good

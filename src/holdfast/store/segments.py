@@ -1,0 +1,217 @@
+"""Reading segments: lines, marks, faults, and the canonical order over several of them.
+
+A segment is ``<writer>-<n>.jsonl``. Its lines are chained, its ids rise. A reader keeps a mark per segment and
+reads only what lies beyond it.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from holdfast.core import commit as codec
+from holdfast.core import ids
+from holdfast.fs import steps
+from holdfast.fs.port import FileSystem
+
+SUFFIX = ".jsonl"
+CHUNK = 1 << 20
+CR = b"\r"
+"""A line never ends in one, so a conversion to CRLF is undone by taking it away."""
+
+
+class Mark(NamedTuple):
+    """How far a segment has been read."""
+
+    offset: int
+    rows: int
+    """Lines of the file, readable or not."""
+    lines: int
+    """Lines that hold a commit."""
+    first: str
+    last: str
+    sum: str
+    """The sum that the next line is chained to; empty if the last line was unreadable."""
+    changed: int
+    """Modification time in ns when it was read: another time means that it must be looked at again."""
+
+
+class Trouble(NamedTuple):
+    """A line that is not as it should be."""
+
+    line: int
+    what: str
+    kept: bool
+    """The commit in the line is whole and is used all the same."""
+
+
+class Part(NamedTuple):
+    """What was read from one segment beyond a mark."""
+
+    mark: Mark
+    good: Mark
+    """The mark behind the last line that holds a commit: equal to ``mark`` unless the end is damaged."""
+    lines: list[bytes]
+    troubles: list[Trouble]
+    ordered: bool
+    """The ids rise from line to line, as they do in every segment that nothing but its writer touched."""
+    torn: int
+    """Bytes after the last line feed: a write under way, or a torn tail."""
+
+
+UNREAD = Mark(0, 0, 0, "", "", codec.GENESIS, 0)
+
+
+def writer_of(name: str) -> str:
+    return name[: ids.WRITER_LENGTH]
+
+
+def number_of(name: str) -> int:
+    return int(name[ids.WRITER_LENGTH + 1 : -len(SUFFIX)])
+
+
+def name_of(writer: str, number: int) -> str:
+    return f"{writer}-{number}{SUFFIX}"
+
+
+def is_segment(name: str) -> bool:
+    stem = name[: -len(SUFFIX)]
+    digits = stem[ids.WRITER_LENGTH + 1 :]
+    return (
+        name.endswith(SUFFIX)
+        and ids.is_writer(name[: ids.WRITER_LENGTH])
+        and stem[ids.WRITER_LENGTH : ids.WRITER_LENGTH + 1] == "-"
+        and digits.isascii()
+        and digits.isdigit()
+    )
+
+
+class Chain:
+    """Follows a segment's lines one by one and says which ones hold a commit."""
+
+    def __init__(self, mark: Mark) -> None:
+        self.sum: str | None = mark.sum or None
+        self.first = mark.first
+        self.last = mark.last
+        self.lines = mark.lines
+        self.ordered = True
+        self.troubles: list[Trouble] = []
+
+    def take(self, line: bytes, number: int) -> bool:
+        """Whether the line holds a commit; what is wrong with it goes to ``troubles``."""
+        what = codec.fault_of(line, self.sum)
+        if what is not None:
+            whole = is_whole(line)
+            self.troubles.append(Trouble(number, what, kept=whole))
+            if not whole:
+                self.sum = None
+                return False
+        commit_id = codec.id_of(line)
+        self.ordered = self.ordered and commit_id > self.last
+        self.sum = codec.sum_of(line)
+        self.last = max(self.last, commit_id)
+        self.first = min(self.first or commit_id, commit_id)
+        self.lines += 1
+        return True
+
+
+def read_part(fs: FileSystem, path: str, mark: Mark, *, keep: bool = True) -> Part:
+    """Everything of a segment beyond a mark, with its sums checked. ``keep`` False: count, do not collect."""
+    fd = fs.open(path, os.O_RDONLY)
+    try:
+        found = fs.stat_handle(fd)
+        return read_open_part(fs, fd, mark, found.st_size, found.st_mtime_ns, keep=keep)
+    finally:
+        fs.close(fd)
+
+
+def read_open_part(
+    fs: FileSystem, fd: int, mark: Mark, size: int, changed: int, *, keep: bool = True
+) -> Part:
+    """``read_part`` on an open handle, up to ``size``."""
+    chain = Chain(mark)
+    lines: list[bytes] = []
+    number = mark.rows
+    offset = mark.offset
+    good_offset, good_rows, good_sum = mark.offset, mark.rows, mark.sum
+    rest = b""
+    position = offset
+    while position < size:
+        data = steps.read_range(fs, fd, position, min(position + CHUNK, size))
+        if not data:
+            break
+        position += len(data)
+        pieces = (rest + data).split(b"\n")
+        rest = pieces.pop()
+        for piece in pieces:
+            number += 1
+            offset += len(piece) + 1
+            line = piece.removesuffix(CR)
+            if chain.take(line, number):
+                good_offset, good_rows, good_sum = offset, number, codec.sum_of(line)
+                if keep:
+                    lines.append(line)
+    new = Mark(offset, number, chain.lines, chain.first, chain.last, chain.sum or "", changed)
+    good = new._replace(offset=good_offset, rows=good_rows, sum=good_sum)
+    return Part(new, good, lines, chain.troubles, chain.ordered, len(rest))
+
+
+def forward(fs: FileSystem, path: str, end: int) -> Iterator[bytes]:
+    """The commits of a segment up to ``end``, oldest first, in bounded memory. Sums were checked before."""
+    fd = fs.open(path, os.O_RDONLY)
+    try:
+        rest = b""
+        position = 0
+        while position < end:
+            data = steps.read_range(fs, fd, position, min(position + CHUNK, end))
+            if not data:
+                return
+            position += len(data)
+            pieces = (rest + data).split(b"\n")
+            rest = pieces.pop()
+            yield from filter(is_whole, (piece.removesuffix(CR) for piece in pieces))
+    finally:
+        fs.close(fd)
+
+
+def backward(fs: FileSystem, path: str, chunk: int = 1 << 16) -> Iterator[bytes]:
+    """The commits of a segment, newest first, in bounded memory."""
+    fd = fs.open(path, os.O_RDONLY)
+    try:
+        position = fs.stat_handle(fd).st_size
+        rest: list[bytes] = []
+        newest = True
+        while position > 0:
+            start = max(0, position - chunk)
+            data = steps.read_range(fs, fd, start, position)
+            position = start
+            if b"\n" not in data:
+                rest.insert(0, data)
+                continue
+            head, *middle = (data + b"".join(rest)).split(b"\n")
+            rest = [head]
+            if newest:
+                middle.pop()  # what follows the last line feed is not a line
+                newest = False
+            yield from filter(is_whole, (piece.removesuffix(CR) for piece in reversed(middle)))
+        if not newest and is_whole(last := b"".join(rest).removesuffix(CR)):
+            yield last
+    finally:
+        fs.close(fd)
+
+
+def is_whole(line: bytes) -> bool:
+    """Whether a line holds a commit, judged by the line alone."""
+    return codec.looks_right(line) and codec.fault_of(line, None) is None
+
+
+def merged(parts: list[Iterator[bytes]], *, newest_first: bool = False) -> Iterator[bytes]:
+    """Several segments as one stream in canonical order; a commit that two of them hold comes once."""
+    before = ""
+    for line in heapq.merge(*parts, key=codec.id_of, reverse=newest_first):
+        commit_id = codec.id_of(line)
+        if commit_id != before:
+            yield line
+        before = commit_id

@@ -1,0 +1,173 @@
+"""The file of the SQLite engine: recognising, making, opening and migrating it.
+
+A database comes into being whole: it is built under another name and renamed, so that a file at the real name
+is either a complete database of ours or not ours at all. That is decided from its first bytes, before SQLite
+gets to touch it.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+from holdfast.core import ids
+from holdfast.errors import Damaged, Forbidden, HoldfastError, Newer, Refused, Unavailable, UnknownOutcome
+from holdfast.fs.port import FileSystem
+
+APPLICATION = 0x686F6C64  # "hold"
+MIGRATIONS = ("0001_streams.sql", "0002_notes.sql")
+VERSION = len(MIGRATIONS)
+
+_MAGIC = b"SQLite format 3\0"
+_HEADER = 100
+_BUSY_SECONDS = 30.0
+_DAMAGED = frozenset([sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT])
+_PRAGMAS = (
+    "PRAGMA synchronous=FULL",
+    "PRAGMA foreign_keys=ON",
+    "PRAGMA secure_delete=ON",  # what is forgotten must not linger in free pages
+    "PRAGMA trusted_schema=OFF",
+    "PRAGMA fullfsync=ON",  # macOS: plain fsync leaves data in the drive's cache
+    "PRAGMA checkpoint_fullfsync=ON",
+)
+
+
+def is_ours(fs: FileSystem, path: str) -> bool:
+    """Whether a database of ours is at ``path``; False if nothing is. Anything else is refused untouched."""
+    try:
+        found = fs.stat(path)
+        if not stat.S_ISREG(found.st_mode):
+            raise Forbidden(f"{path} is not a plain file.")
+        if found.st_size == 0:
+            return False
+        fd = fs.open(path, os.O_RDONLY)
+        try:
+            header = fs.read(fd, _HEADER, 0)
+        finally:
+            fs.close(fd)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise unavailable(path, error) from error
+    if not header.startswith(_MAGIC) or len(header) < _HEADER:
+        raise Damaged(f"{path} is not a SQLite database; nothing was changed.")
+    if int.from_bytes(header[68:72], "big") != APPLICATION:
+        raise Refused(
+            f"{path} is the database of another program; nothing was changed.",
+            hint="Name a file that does not exist yet, or one that holdfast made.",
+        )
+    _check_version(path, int.from_bytes(header[60:64], "big"))
+    return True
+
+
+def make(fs: FileSystem, path: str, random: Callable[[int], bytes]) -> None:
+    """Make a new database at ``path``. The caller holds the lock and has seen that there is none."""
+    temp = path + "-new"
+    for leftover in (temp, temp + "-wal", temp + "-shm", temp + "-journal"):
+        with suppress(FileNotFoundError):
+            fs.unlink(leftover)  # of a process that died while making
+    db = connect(temp, "rwc")
+    try:
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute(f"PRAGMA application_id={APPLICATION}")
+        db.execute("BEGIN IMMEDIATE")
+        _run(db, "schema.sql", VERSION)
+        writer = ids.random_text(int.from_bytes(random(8), "big"), ids.WRITER_LENGTH)
+        db.execute("INSERT INTO meta (key, value) VALUES ('writer', ?)", (writer,))
+        db.execute("COMMIT")
+    finally:
+        db.close()
+    fd = fs.open(temp, os.O_RDONLY)
+    try:
+        fs.sync(fd)
+    finally:
+        fs.close(fd)
+    fs.rename(temp, path)
+    fs.sync_folder(os.path.dirname(path))
+
+
+def connect(path: str, mode: str = "rw") -> sqlite3.Connection:
+    """A connection with every durability setting on; never makes a file unless ``mode`` is ``rwc``."""
+    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    db = sqlite3.connect(
+        f"file://{quoted}?mode={mode}",
+        uri=True,
+        timeout=_BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        for pragma in _PRAGMAS:
+            db.execute(pragma)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def version_of(path: str, db: sqlite3.Connection) -> int:
+    version = int(db.execute("PRAGMA user_version").fetchone()[0])
+    _check_version(path, version)
+    return version
+
+
+def migrate(path: str, db: sqlite3.Connection) -> None:
+    """Bring an older database up to date, one transaction for each step. The caller holds the lock."""
+    for number, name in enumerate(MIGRATIONS, start=1):
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            if version_of(path, db) < number:
+                _run(db, name, number)
+            db.execute("COMMIT")
+        finally:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+
+
+def _run(db: sqlite3.Connection, name: str, version: int) -> None:
+    for statement in _statements(name):
+        db.execute(statement)
+    db.execute(f"PRAGMA user_version={version}")
+
+
+def _statements(name: str) -> Iterator[str]:
+    import pkgutil  # only for a new or an old database
+
+    script = pkgutil.get_data("holdfast.store", f"sqlite_migrations/{name}")
+    assert script is not None
+    statement = ""
+    for line in script.decode().splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+    assert not statement.strip(), f"{name} ends within a statement"
+
+
+def _check_version(path: str, version: int) -> None:
+    if version > VERSION:
+        raise Newer(
+            f"{path} has schema {version}; this release of holdfast knows {VERSION}. Nothing was changed."
+        )
+
+
+def translated(error: sqlite3.Error, path: str, *, unsure: bool) -> HoldfastError:
+    """The error of ours that says what a driver error means; ``unsure`` while committing."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in _DAMAGED:
+        return Damaged(f"{path} is damaged: {error}.")
+    if unsure:
+        return UnknownOutcome(
+            f"Writing to {path} failed half-way ({error}): the commit may or may not be stored."
+        )
+    if code == sqlite3.SQLITE_CONSTRAINT:
+        return Damaged(f"{path} holds rows that contradict each other: {error}; nothing was written.")
+    return unavailable(path, error)
+
+
+def unavailable(path: str, error: Exception) -> Unavailable:
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    return Unavailable(f"{path} cannot be used: {reason}; nothing was written.")

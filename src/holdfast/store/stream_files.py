@@ -1,0 +1,287 @@
+"""Appending to one stream on disk, under the stream's lock.
+
+The write order follows from the invariants of docs/format.md, whose numbers the comments cite.
+"""
+
+from __future__ import annotations
+
+import os
+from _thread import allocate_lock
+from typing import TYPE_CHECKING
+
+from holdfast.core import commit as codec
+from holdfast.core import ids, moment
+from holdfast.errors import Conflict, Unavailable, UnknownOutcome
+from holdfast.fs import steps
+from holdfast.store import segments
+from holdfast.store.numbered import check_op
+from holdfast.store.protocol import Appended, Cursor, Ground, Plan, Tail
+from holdfast.store.segments import UNREAD, Mark
+from holdfast.store.stream_reader import SUM_AND_END, Place, StreamReader
+from holdfast.store.writer import BLANK, Memory, decode_memory, encode_memory, read_note
+
+if TYPE_CHECKING:
+    from holdfast.store.ops import Ops
+
+
+class StreamFiles(StreamReader):
+    """The segments of one stream. Callers hold ``mutex``; a forked child must make its own."""
+
+    def __init__(self, place: Place, stream: str) -> None:
+        super().__init__(place, stream)
+        self.mutex = allocate_lock()
+        self._flat = stream.replace("/", "+")
+        self._lock_fd = -1
+        self._note = b""
+        self._memory: Memory | None = None
+        self._complete_for = (0, "", 0)
+        self._ops: Ops | None = None
+
+    def append(self, plan: Plan, cursor: Cursor, expect: int | None, op: str | None) -> Appended:
+        written = False
+        try:
+            self.lock()
+            try:
+                self._seen_path = ""
+                tail = self.read(cursor)
+                if op is not None and (first := self._first_with(op)) is not None:
+                    return Appended(first, cursor, tail.version, repeated=True)
+                if expect is not None and expect != tail.version:
+                    raise Conflict(
+                        f"{self.stream} is at version {tail.version}, not {expect}; nothing was written."
+                    )
+                memory = self._recall(tail)
+                writer = self._place.identity.writer()
+                planned = plan(Ground(tail, writer, memory.numbers))
+                check_op(planned.draft.op, op)
+                memory = self._ready(memory, tail)
+                now = self._place.clock()
+                commit_id = ids.next_id(max(tail.head, memory.clock), now, writer)
+                line, commit = codec.encode(planned.draft, commit_id, moment.iso(now), memory.sum)
+                self._write(line, memory.size)
+                written = True
+                memory = memory._replace(
+                    size=memory.size + len(line),
+                    sum=commit.sum,
+                    rows=memory.rows + 1,
+                    clock=commit_id,
+                    numbers={**memory.numbers, **planned.numbers} if planned.numbers else memory.numbers,
+                )
+                self._remember(memory)
+                after = self._covering(tail, memory, commit_id)
+            finally:
+                self.unlock()
+            self._sync_segment()
+        except OSError as error:
+            self.close()
+            if written:
+                raise UnknownOutcome(f"{self.stream}: a file call failed ({error.strerror}).") from error
+            raise
+        return Appended(commit, after, tail.version + 1, repeated=False)
+
+    def lock(self) -> None:
+        """Hold the stream: everybody else who wants to append waits."""
+        if self._lock_fd < 0:
+            folder = os.path.join(self._place.local, "locks")
+            path = os.path.join(folder, f"{self._flat}.lock")
+            try:
+                self._lock_fd = self._fs.open(path, os.O_RDWR | os.O_CREAT)
+            except FileNotFoundError:
+                steps.make_folders(self._fs, folder)
+                self._lock_fd = self._fs.open(path, os.O_RDWR | os.O_CREAT)
+        self._fs.lock(self._lock_fd)
+
+    def unlock(self) -> None:
+        self._fs.unlock(self._lock_fd)
+
+    def _first_with(self, op: str) -> codec.Commit | None:
+        from holdfast.store.ops import Ops, matches
+
+        if self._ops is None:
+            note = f"local/ops/{self._flat}"
+            self._ops = Ops(
+                self.read, lambda: self._place.load(note), lambda data: self._place.save(note, data)
+            )
+        if self._ops.may_have(op):
+            for line in self.backward():
+                if matches(line, op):
+                    return codec.decode(line)
+        return None
+
+    def _recall(self, tail: Tail) -> Memory:
+        """What this writer remembers; if it must have forgotten something, it takes a new identity first."""
+        note = read_note(self._fs, self._lock_fd)
+        if self._memory is None or note != self._note:
+            self._memory = decode_memory(note)
+            self._note = note
+        if self._memory and self._complete_for == (
+            self._generation,
+            self._memory.writer,
+            self._memory.highest,
+        ):
+            return self._memory
+        identity = self._place.identity
+        writer = identity.writer()
+        if self._memory is not None and self._memory.writer != writer:
+            writer = identity.reload()
+            if self._memory.writer != writer:
+                self._memory = None
+        highest = self._memory.highest if self._memory else 0
+        marks: dict[str, Mark] = tail.cursor["s"]
+        for name in self._listed:
+            if name.startswith(writer) and segments.number_of(name) > highest and marks[name].lines:
+                writer = identity.renew(writer)
+                self._memory = None
+                break
+        self._own_generation = 0
+        return self._memory or BLANK._replace(writer=writer)
+
+    def _ready(self, memory: Memory, tail: Tail) -> Memory:
+        """The memory with a segment that may be appended to: the current one if every condition holds (I2)."""
+        token = self._place.head.token()
+        if memory.segment and memory.token == token:
+            name = segments.name_of(memory.writer, memory.segment)
+            mark = tail.cursor["s"].get(name)
+            if mark is not None and self._open_segment(name):
+                size = self._fs.stat_handle(self._segment_fd).st_size
+                if size == memory.size == mark.offset and memory.sum == mark.sum:
+                    return memory
+                memory = self._continue(memory, mark, size)
+                if memory.segment:
+                    return memory
+        return self._new_segment(memory, token)
+
+    def _open_segment(self, name: str) -> bool:
+        path = self._path(name)
+        if path == self._seen_path:  # under this very lock, by the reading before
+            node = self._seen_node
+        else:
+            try:
+                node = self._fs.stat(path).st_ino
+            except FileNotFoundError:
+                return False
+        if path != self._segment_path or node != self._segment_node:
+            self._close_segment()
+            self._segment_fd = self._fs.open(path, steps.APPEND)
+            self._segment_path, self._segment_node = path, node
+        return True
+
+    def _continue(self, memory: Memory, mark: Mark, size: int) -> Memory:
+        """The segment is not as remembered: go on behind what is whole in it, or give it up (segment 0).
+
+        Whole lines beyond the memory were written by a process that died before it could remember them. Bytes
+        that are no line were never acknowledged: nobody else can be writing, so they are a torn tail (I5).
+        """
+        if mark.offset < memory.size or not self._remembered_at(memory):
+            return memory._replace(segment=0)
+        if not mark.sum or size > mark.offset:
+            from holdfast.store import quarantine
+
+            mark = quarantine.cut_torn_tail(
+                self._fs, self._place, self.stream, self._segment_path, self._segment_fd
+            )
+            if mark.offset < memory.size:
+                return memory._replace(segment=0)
+        clock = max(memory.clock, mark.last or ids.ZERO)
+        return memory._replace(size=mark.offset, sum=mark.sum, rows=mark.rows, clock=clock)
+
+    def _remembered_at(self, memory: Memory) -> bool:
+        if not memory.size:
+            return True
+        end = self._fs.read(self._segment_fd, SUM_AND_END, max(0, memory.size - SUM_AND_END))
+        return end.endswith(memory.sum.encode() + b'"}\n')
+
+    def _new_segment(self, memory: Memory, token: str) -> Memory:
+        """Open the next segment. Its name is durable before anybody can append to it (I3)."""
+        self._close_segment()
+        writer = memory.writer
+        own = [segments.number_of(name) for name in self._listed if name.startswith(writer)]
+        number = max(own, default=0)
+        number = max(number, memory.highest) + 1
+        path = self._path(segments.name_of(writer, number))
+        try:
+            self._segment_fd = self._fs.open(path, steps.CREATE)
+        except FileNotFoundError:
+            steps.make_folders(self._fs, self.folder)
+            self._segment_fd = self._fs.open(path, steps.CREATE)
+        self._segment_path = path
+        self._segment_node = self._fs.stat_handle(self._segment_fd).st_ino
+        self._renew_listing(sorted([*self._listed, os.path.basename(path)]))
+        steps.sync_names(self._fs, self.folder, os.path.dirname(self._place.root))
+        memory = memory._replace(
+            segment=number, size=0, sum=codec.GENESIS, rows=0, token=token, highest=number
+        )
+        self._remember(memory)
+        return memory
+
+    def _write(self, line: bytes, size: int) -> None:
+        try:
+            steps.write_whole(self._fs, self._segment_fd, line)
+        except OSError as error:
+            # What was written of the line is a torn tail: the next append saves it aside and cuts it off (I5).
+            if self._fs.stat_handle(self._segment_fd).st_size < size + len(line):
+                raise Unavailable(
+                    f"{self.stream}: writing failed ({error.strerror}); nothing was stored."
+                ) from error
+            raise UnknownOutcome(f"{self.stream}: writing failed ({error.strerror}).") from error
+
+    def _sync_segment(self) -> None:
+        """Outside the lock on purpose: one flush of the disk can then serve several waiting processes."""
+        try:
+            self._fs.sync(self._segment_fd)
+        except OSError:
+            # The kernel may have marked the lost pages clean: a second sync that succeeds proves nothing.
+            # So nobody appends to this segment again; the next commit opens a new one.
+            self.lock()
+            memory = decode_memory(read_note(self._fs, self._lock_fd))
+            if memory is not None and os.path.basename(self._segment_path) == segments.name_of(
+                memory.writer, memory.segment
+            ):
+                self._remember(memory._replace(segment=0))
+            raise
+
+    def _remember(self, memory: Memory) -> None:
+        note = encode_memory(memory)
+        try:
+            self._fs.write_at(self._lock_fd, note, 0)
+        except OSError:
+            # Only a note: the next append compares it with the segment, whatever it says.
+            self._memory = None
+            return
+        self._memory, self._note = memory, note
+        self._complete_for = (self._generation, memory.writer, memory.highest)
+
+    def _covering(self, tail: Tail, memory: Memory, commit_id: str) -> Cursor:
+        """The tail's cursor moved behind the commit that was just written."""
+        name = os.path.basename(self._segment_path)
+        before = tail.cursor["s"].get(name, UNREAD)
+        mark = Mark(
+            memory.size, memory.rows, before.lines + 1, before.first or commit_id, commit_id, memory.sum, 0
+        )
+        return {
+            "g": (self._serial, self._generation),
+            "n": tail.version + 1,
+            "h": commit_id,
+            "s": {**tail.cursor["s"], name: mark},
+            "f": tail.cursor["f"],
+        }
+
+    # -- closing ------------------------------------------------------------------------------------------
+
+    def _close_segment(self) -> None:
+        if self._segment_fd >= 0:
+            fd, self._segment_fd = self._segment_fd, -1
+            self._segment_path = ""
+            try:
+                self._fs.close(fd)
+            except OSError:
+                pass
+
+    def close(self) -> None:
+        self._close_segment()
+        if self._lock_fd >= 0:
+            fd, self._lock_fd = self._lock_fd, -1
+            try:
+                self._fs.close(fd)
+            except OSError:
+                pass

@@ -1,0 +1,250 @@
+"""Reading one stream on disk: what lies beyond a cursor, over all of its segments."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from itertools import count, pairwise
+from typing import Any, NamedTuple
+
+from holdfast.core import commit as codec
+from holdfast.core import ids
+from holdfast.fs.port import FileSystem
+from holdfast.store import segments
+from holdfast.store.git_head import GitHead
+from holdfast.store.protocol import Cursor, Fault, Tail
+from holdfast.store.segments import UNREAD, Mark
+from holdfast.store.writer import Identity
+
+_IN_MEMORY = 8 << 20
+"""Streams up to this size are read whole at once; larger ones in a second, streaming pass."""
+_SETTLED_NS = 50_000_000
+"""A folder whose time stamp is younger than this can change again without its time stamp changing."""
+_MAX_FAULTS = 20
+_serials = count()
+SUM_AND_END = codec.SUM_LENGTH + len('"}\r\n')
+
+
+class Place(NamedTuple):
+    """What all streams of a workspace share."""
+
+    fs: FileSystem
+    root: str
+    local: str
+    identity: Identity
+    head: GitHead
+    clock: Callable[[], int]
+    tag: str
+    load: Callable[[str], bytes | None]
+    save: Callable[[str, bytes | None], None]
+
+
+class StreamReader:
+    """The segments of one stream, for reading."""
+
+    def __init__(self, place: Place, stream: str) -> None:
+        self.stream = stream
+        self.folder = os.path.join(place.root, *stream.split("/"), "events")
+        self._serial = next(
+            _serials
+        )  # marks this reader's cursors; an id() could come back in another reader
+        self._place = place
+        self._fs = place.fs
+        self._segment_fd = -1
+        self._segment_path = ""
+        self._segment_node = 0
+        self._seen_path, self._seen_node = "", 0
+        self._listed: list[str] = []
+        self._folder_stamp = -1
+        self._generation = 0
+        self._own_newest: str | None = None
+        self._own_generation = 0
+
+    def read(self, cursor: Cursor) -> Tail:
+        names = self._names()
+        if isinstance(cursor, dict):
+            tail = self._read_beyond(names, cursor)
+            if tail is not None:
+                return tail
+        return self._read_all(names)
+
+    def backward(self) -> Iterator[bytes]:
+        """All commits, newest first."""
+        parts = [segments.backward(self._fs, self._path(name)) for name in self._names()]
+        return segments.merged(parts, newest_first=True)
+
+    def _path(self, name: str) -> str:
+        return f"{self.folder}{os.sep}{name}"
+
+    def _names(self) -> list[str]:
+        """The segments, listed again only if the folder's time stamp says that it changed."""
+        try:
+            stamp = self._fs.stat(self.folder).st_mtime_ns
+        except FileNotFoundError:
+            if self._listed or not self._generation:
+                self._renew_listing([])
+            return self._listed
+        if stamp != self._folder_stamp:
+            self._renew_listing(sorted(filter(segments.is_segment, self._fs.names(self.folder))))
+            now = self._place.clock() * 1_000_000
+            self._folder_stamp = stamp if stamp < now - _SETTLED_NS else -1
+        return self._listed
+
+    def _renew_listing(self, names: list[str]) -> None:
+        if names != self._listed or not self._generation:
+            self._listed = names
+            self._generation += 1
+
+    def _growing(self) -> str | None:
+        """The one segment that this place may still append to: only its length changes between listings."""
+        if self._own_generation != self._generation:
+            writer = self._place.identity.stored()
+            own = [name for name in self._listed if name.startswith(writer)] if writer else []
+            self._own_newest = max(own, key=segments.number_of) if own else None
+            self._own_generation = self._generation
+        return self._own_newest
+
+    def _read_beyond(self, names: list[str], cursor: dict[str, Any]) -> Tail | None:
+        """What is new since the cursor; None if the cursor does not fit what is on disk."""
+        trusted = cursor.get("g") == (self._serial, self._generation)
+        try:
+            version, head, marks, faults = cursor["n"], cursor["h"], cursor["s"], cursor["f"]
+            if trusted:
+                growing = self._growing()
+                candidates = [growing] if growing else []
+            else:
+                marks = {name: Mark(*mark) for name, mark in marks.items()}
+                candidates = names
+                if not marks.keys() <= set(names):
+                    return None
+        except (KeyError, TypeError, AttributeError):
+            return None
+        lines: list[bytes] = []
+        parts = 0
+        changes: dict[str, Mark] = {}
+        new_faults: list[tuple[str, str, bool]] = []
+        for name in candidates:
+            mark = marks.get(name, UNREAD)
+            part = self._read_segment_beyond(name, mark, trusted)
+            if part is None:
+                return None
+            if part.mark != mark:
+                changes[name] = part.mark
+            if not part.ordered:
+                return None
+            if part.lines:
+                lines += part.lines
+                version += len(part.lines)
+                parts += 1
+            new_faults += [(f"{name}:{t.line}", t.what, t.kept) for t in part.troubles]
+        if parts > 1:
+            lines.sort(key=codec.id_of)
+        if lines:
+            if codec.id_of(lines[0]) <= head:  # history arrived that belongs before what the reader has
+                return None
+            head = codec.id_of(lines[-1])
+        if changes or not trusted:
+            marks = {**marks, **changes}
+            faults = [*faults, *new_faults][-_MAX_FAULTS:]
+            cursor = {"g": (self._serial, self._generation), "n": version, "h": head, "s": marks, "f": faults}
+        return Tail(lines, cursor, version, head, False, self._faults(faults) if faults else ())
+
+    def _read_segment_beyond(self, name: str, mark: Mark, trusted: bool) -> segments.Part | None:
+        path = self._path(name)
+        try:
+            found = self._fs.stat(path)
+        except FileNotFoundError:
+            return None
+        self._seen_path, self._seen_node = path, found.st_ino
+        if found.st_size == mark.offset and (trusted or found.st_mtime_ns == mark.changed):
+            return segments.Part(mark, mark, [], [], True, 0)
+        if found.st_size < mark.offset:
+            return None
+        at_hand = path == self._segment_path and found.st_ino == self._segment_node
+        fd = self._segment_fd if at_hand else self._fs.open(path, os.O_RDONLY)
+        try:
+            if not trusted and mark.offset and not self._ends_with(fd, mark):
+                return None
+            return segments.read_open_part(self._fs, fd, mark, found.st_size, found.st_mtime_ns)
+        finally:
+            if not at_hand:
+                self._fs.close(fd)
+
+    def _ends_with(self, fd: int, mark: Mark) -> bool:
+        """Whether the line before the mark is the one that was read then."""
+        end = self._fs.read(fd, SUM_AND_END, max(0, mark.offset - SUM_AND_END))
+        return bool(mark.sum) and end.rstrip(b"\r\n").endswith(mark.sum.encode() + b'"}')
+
+    def _read_all(self, names: list[str]) -> Tail:
+        """Everything, from the first line on."""
+        size = sum(self._fs.stat(self._path(name)).st_size for name in names)
+        keep = size <= _IN_MEMORY
+        parts = {n: segments.read_part(self._fs, self._path(n), UNREAD, keep=keep) for n in names}
+        self._settle(names)
+        marks = {name: part.mark for name, part in parts.items()}
+        faults = [(f"{n}:{t.line}", t.what, t.kept) for n, part in parts.items() for t in part.troubles]
+        plain = all(part.ordered for part in parts.values()) and not _may_repeat(marks)
+        version = sum(mark.lines for mark in marks.values())
+        lines: Any
+        if keep:
+            collected = [line for part in parts.values() for line in part.lines]
+            collected.sort(key=codec.id_of)
+            lines = collected if plain else list(segments.merged([iter(collected)]))
+            version = len(lines)
+        else:
+            if not plain:
+                version = sum(1 for _ in self._stream_all(parts))
+            lines = self._stream_all(parts)
+        head = max((mark.last for mark in marks.values() if mark.last), default=ids.ZERO)
+        cursor = {
+            "g": (self._serial, self._generation),
+            "n": version,
+            "h": head,
+            "s": marks,
+            "f": faults[-_MAX_FAULTS:],
+        }
+        return Tail(lines, cursor, version, head, True, self._faults(faults))
+
+    def _stream_all(self, parts: dict[str, segments.Part]) -> Iterator[bytes]:
+        iterators = []
+        for name, part in parts.items():
+            lines = segments.forward(self._fs, self._path(name), part.mark.offset)
+            iterators.append(lines if part.ordered else iter(sorted(lines, key=codec.id_of)))
+        return segments.merged(iterators)
+
+    def _settle(self, names: list[str]) -> None:
+        """Sync the growing segment, so that a snapshot made from this reading never outlives its commits (I6)."""
+        growing = self._growing()
+        if growing in names:
+            fd = self._fs.open(self._path(growing), os.O_RDONLY)
+            try:
+                self._fs.sync(fd)
+            finally:
+                self._fs.close(fd)
+
+    def _faults(self, faults: list[Any]) -> tuple[Fault, ...]:
+        return tuple(
+            Fault(
+                self.stream,
+                f"{self.stream}/events/{where}",
+                what,
+                harmless=False,
+                action="the commit in this line is used"
+                if kept
+                else "this line is left out, all others are used",
+            )
+            for where, what, kept in faults
+        )
+
+
+def _may_repeat(marks: dict[str, Mark]) -> bool:
+    """Whether two segments of one writer overlap in their ids, which only a copy of a segment can do."""
+    reach: dict[str, list[tuple[str, str]]] = {}
+    for name, mark in marks.items():
+        if mark.first:
+            reach.setdefault(segments.writer_of(name), []).append((mark.first, mark.last))
+    for spans in reach.values():
+        spans.sort()
+        if any(earlier[1] >= later[0] for earlier, later in pairwise(spans)):
+            return True
+    return False

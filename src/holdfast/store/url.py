@@ -1,0 +1,90 @@
+"""Choosing an engine by where the memory is.
+
+| where | engine |
+| --- | --- |
+| a folder, or ``file:`` and a folder | files |
+| ``sqlite:///relative/path``, ``sqlite:////absolute/path`` | SQLite; slashes as in SQLAlchemy |
+| ``memory:`` | memory; every call makes a new, empty store |
+
+Engines are imported when they are chosen. No message repeats a URL, since a URL may hold a password.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+
+from holdfast.core import ids
+from holdfast.errors import Usage
+from holdfast.store.protocol import Store
+
+Clock = Callable[[], int]
+
+_SCHEME = r"(?s)([A-Za-z][A-Za-z0-9+.-]{0,30}):(.*)"
+
+
+def open_store(where: str, *, clock: Clock) -> Store:
+    """The store at ``where``; made if it is not there yet."""
+    match = re.fullmatch(_SCHEME, where)
+    if match is None:
+        return _files(where, clock)
+    scheme, rest = match.groups()
+    opener = _ENGINES.get(scheme.lower())
+    if opener is None:
+        known = ", ".join(sorted(_ENGINES))
+        raise Usage(
+            f"There is no engine for URLs that begin with {scheme.lower()!r}. There are: {known}.",
+            hint="A folder whose name has a colon is given as ./name.",
+        )
+    return opener(rest, clock)
+
+
+def _memory(rest: str, clock: Clock) -> Store:
+    from holdfast.store.memory import MemoryStore
+
+    if rest.strip("/"):
+        raise Usage("A memory store has no name: the URL is just memory:")
+    bits = int.from_bytes(os.urandom(8), "big")
+    return MemoryStore(clock=clock, writer=ids.random_text(bits, ids.WRITER_LENGTH))
+
+
+def _sqlite(rest: str, clock: Clock) -> Store:
+    if not rest.startswith("///") or rest == "///":
+        raise Usage(
+            "A SQLite URL names a file and no host.",
+            hint="sqlite:///relative/path.db has three slashes, sqlite:////absolute/path.db four.",
+        )
+    path = rest[3:]
+    if path == ":memory:":
+        raise Usage("SQLite is used for files only.", hint="For a store in memory, the URL is memory:")
+    if "?" in path or "\0" in path:
+        raise Usage("A SQLite URL takes no options, and its path has no '?' in it.")
+    from holdfast.store.sqlite import SqliteStore
+
+    return SqliteStore(path, clock=clock)
+
+
+def _file_url(rest: str, clock: Clock) -> Store:
+    if rest.startswith("//"):
+        host, slash, path = rest[2:].partition("/")
+        if host not in ("", "localhost"):
+            raise Usage("A file URL names a folder on this machine, and no other host.")
+        rest = slash + path
+    return _files(rest, clock)
+
+
+def _files(folder: str, clock: Clock) -> Store:
+    if not folder or "\0" in folder:
+        raise Usage("The folder of the workspace has no name.")
+    from holdfast.fs.posix import POSIX
+    from holdfast.store.files import FilesStore
+
+    return FilesStore(folder, clock=clock, fs=POSIX)
+
+
+_ENGINES: dict[str, Callable[[str, Clock], Store]] = {
+    "memory": _memory,
+    "sqlite": _sqlite,
+    "file": _file_url,
+}

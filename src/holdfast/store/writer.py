@@ -1,0 +1,135 @@
+"""Who writes here, and what this writer remembers of each stream.
+
+A writer is one clone or worktree on one machine. Its identity is in ``local/writer.json``. A copied folder or a
+restored backup would bring the identity along, and two places would write under one name; so the identity is
+tied to an anchor file that no copy can reproduce (inode and change time), and whoever finds it broken takes a
+new identity.
+
+What the writer remembers per stream stands in the stream's lock file, written under the lock: the segment it
+appends to, and the highest clock and short numbers it ever used, also on branches that are not checked out.
+The note is not synced: it is compared with the segment before it is used.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from typing import Any, NamedTuple
+from zlib import crc32
+
+from holdfast.core import ids
+from holdfast.fs import steps
+from holdfast.fs.port import FileSystem
+
+_NOTE = 1 << 16
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+
+
+class Memory(NamedTuple):
+    """What the writer remembers of one stream."""
+
+    writer: str
+    segment: int
+    """The number of the segment that it appends to; 0 for none."""
+    size: int
+    sum: str
+    rows: int
+    token: str
+    """What git had checked out when the segment was opened."""
+    highest: int
+    """The highest segment number that it ever used."""
+    clock: str
+    """The latest id that it ever wrote."""
+    numbers: dict[str, int]
+
+
+BLANK = Memory("", 0, 0, "", 0, "", 0, ids.ZERO, {})
+
+
+def encode_memory(memory: Memory) -> bytes:
+    """One line: checksum, the plain fields, and last the two that may hold any text."""
+    writer, segment, size, line_sum, rows, token, highest, clock, numbers = memory
+    plain = f"{writer or '-'} {segment} {size} {line_sum or '-'} {rows} {highest} {clock}"
+    body = f"{plain} {_encode([token, numbers])}".encode()
+    return b"%08x %s\n" % (crc32(body), body)
+
+
+def decode_memory(note: bytes) -> Memory | None:
+    """The memory in a lock file; None if there is none or it is damaged."""
+    body = note[9:].partition(b"\n")[0]
+    try:
+        if int(note[:8], 16) != crc32(body):
+            return None
+        writer, segment, size, line_sum, rows, highest, clock, rest = body.decode().split(" ", 7)
+        token, numbers = json.loads(rest)
+        return Memory(
+            writer, int(segment), int(size), line_sum, int(rows), token, int(highest), clock, numbers
+        )
+    except (ValueError, TypeError):
+        return None
+
+
+def read_note(fs: FileSystem, lock_fd: int) -> bytes:
+    return fs.read(lock_fd, _NOTE, 0)
+
+
+class Identity:
+    """The name under which this place writes."""
+
+    def __init__(self, fs: FileSystem, local: str, random_bits: Callable[[int], int], tag: str) -> None:
+        self._fs = fs
+        self._local = local
+        self._path = os.path.join(local, "writer.json")
+        self._anchor = os.path.join(local, "anchor")
+        self._random_bits = random_bits
+        self._tag = tag
+        self._writer = ""
+
+    def writer(self) -> str:
+        """The current identity; a new one where there is none or the folder was copied."""
+        return self.stored() or self.renew("")
+
+    def stored(self) -> str:
+        """The current identity; empty where there is none. Never makes one."""
+        if not self._writer:
+            self._writer = self._load()
+        return self._writer
+
+    def reload(self) -> str:
+        """The identity as another process may have left it."""
+        self._writer = ""
+        return self.writer()
+
+    def renew(self, old: str) -> str:
+        """Take a new identity in place of ``old``, unless another process has just done so."""
+        steps.make_folders(self._fs, self._local)
+        lock = self._fs.open(os.path.join(self._local, "writer.lock"), os.O_RDWR | os.O_CREAT)
+        try:
+            self._fs.lock(lock)
+            stored = self._load()
+            if stored and stored != old:
+                self._writer = stored
+                return stored
+            writer = ids.random_text(self._random_bits(64), ids.WRITER_LENGTH)
+            self._fs.close(self._fs.open(self._anchor, os.O_RDWR | os.O_CREAT))
+            note = {"writer": writer, "anchor": self._stamp()}
+            steps.replace(
+                self._fs, self._path, json.dumps(note).encode() + b"\n", tag=self._tag, durable=False
+            )
+            self._writer = writer
+            return writer
+        finally:
+            self._fs.close(lock)
+
+    def _load(self) -> str:
+        try:
+            note: dict[str, Any] = json.loads(steps.read_whole(self._fs, self._path))
+            writer = str(note["writer"])
+            return writer if ids.is_writer(writer) and note["anchor"] == self._stamp() else ""
+        except (OSError, ValueError, KeyError, TypeError):
+            return ""
+
+    def _stamp(self) -> list[int]:
+        found = self._fs.stat(self._anchor)
+        return [found.st_ino, found.st_ctime_ns]

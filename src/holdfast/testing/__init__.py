@@ -1,0 +1,1 @@
+"""What the tests of holdfast, of its engines and of your programs are made with."""

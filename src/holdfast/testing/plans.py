@@ -1,0 +1,28 @@
+"""The plainest use of a store: commits that hold one text, and reading the texts back."""
+
+from __future__ import annotations
+
+import time
+
+from holdfast.core.commit import Draft, Event, decode
+from holdfast.store.protocol import Ground, Plan, Planned, Tail
+
+
+def wall_clock() -> int:
+    """Milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+def saying(text: str, *, op: str | None = None) -> Plan:
+    """A plan that adds one commit with this text."""
+    draft = Draft((Event("note.added", {"text": text}),), "ann", "agent", op)
+
+    def plan(ground: Ground) -> Planned:
+        return Planned(draft, {})
+
+    return plan
+
+
+def texts(tail: Tail) -> list[str]:
+    """The texts of a tail whose commits were made by ``saying``."""
+    return [decode(line).events[0].data["text"] for line in tail.lines]

@@ -1,0 +1,1 @@
+"""The promises of the store protocol, one class for each; ``holdfast.testing.conformance`` gathers them."""

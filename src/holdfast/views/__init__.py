@@ -1,0 +1,1 @@
+"""Text made from state: pure functions, the same bytes for the same commits."""

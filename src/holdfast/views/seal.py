@@ -1,0 +1,56 @@
+"""Seals: how a view shows that nobody has edited it.
+
+A view carries the hash of its own text without the seal. A view whose seal fits may be made anew at any time;
+one whose seal does not fit was edited by a person, cut by a crash, or merged by git, and is told apart here.
+"""
+
+from __future__ import annotations
+
+from holdfast.core import ids
+from holdfast.core.hashing import blake2b
+
+MARK = "sealed: "
+_LENGTH = 16
+_HASH_AT = len(MARK) + ids.ID_LENGTH + len(" ")
+ADDED = ids.ID_LENGTH + len(" ") + _LENGTH
+"""Characters by which a seal makes a view longer."""
+
+
+def sealed(text: str, head: str | None) -> str:
+    """The text with its seal filled in: the first empty ``sealed:`` field gets the hash of the whole, and the
+    id of the latest commit that the view shows. The field must come before all stored text."""
+    marked = text.replace(MARK, f"{MARK}{head or ids.ZERO} ", 1)
+    at = marked.index(MARK) + _HASH_AT
+    return marked[:at] + _hash(marked) + marked[at:]
+
+
+def is_current(found: bytes | None, head: str) -> bool:
+    """Whether a view shows the state at ``head`` and nobody has edited it: it need not be made anew."""
+    if found is None or found.find(f"{MARK}{head} ".encode()) != found.find(MARK.encode()):
+        return False
+    return condition(found) == "intact"
+
+
+def condition(found: bytes) -> str:
+    """``intact``, ``broken`` (empty, garbage or conflict markers: nothing to keep) or ``edited``."""
+    try:
+        text = found.decode()
+    except UnicodeDecodeError:
+        return "broken"
+    if not text.strip() or "\0" in text:
+        return "broken"
+    lines = text.splitlines()
+    if any(line.startswith("<<<<<<< ") for line in lines) and any(
+        line.startswith(">>>>>>> ") for line in lines
+    ):
+        return "broken"
+    at = text.find(MARK)
+    if at < 0:
+        return "edited"
+    start = at + _HASH_AT
+    found_hash = text[start : start + _LENGTH]
+    return "intact" if _hash(text[:start] + text[start + _LENGTH :]) == found_hash else "edited"
+
+
+def _hash(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_LENGTH // 2).hexdigest()

@@ -1,0 +1,153 @@
+"""What every handle on a stream can do: read the state, commit a command, look back.
+
+A command runs ``rule → event → store``: the rule sees the newest state while nobody else can append, so what
+it allows is still allowed when it is written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from holdfast.core import commit as codec
+from holdfast.core import fold, moment
+from holdfast.core.commit import Commit, Draft, Event
+from holdfast.core.numbers import Mint
+from holdfast.errors import Conflict, NotFound, Usage
+from holdfast.store.protocol import Ground, Planned
+from holdfast.workspace.working_set import WorkingSet
+
+if TYPE_CHECKING:
+    from holdfast.workspace.workspace import Workspace
+
+Rule = Callable[[dict[str, Any], Mint], list[Event]]
+_OP_CAP = 200
+
+
+class Receipt(NamedTuple):
+    """What a command left behind."""
+
+    id: str
+    """The short id of the thing that the command is about, such as ``D-12``; empty if it has none."""
+    version: int
+    commit: str
+    at: str
+    repeated: bool
+    """The same ``op`` had been committed before: this is the first commit, and nothing was added."""
+
+
+class Handle:
+    """A stream of a workspace, with its state."""
+
+    def __init__(self, workspace: Workspace, stream: str) -> None:
+        self.workspace = workspace
+        self.stream = stream
+        self._set = WorkingSet(workspace.store, stream)
+        self._pinned: int | None = None
+
+    # -- the present --------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The state as of now: a copy that the caller may keep and change."""
+        self._set.refresh()
+        state: dict[str, Any] = json.loads(json.dumps(self._set.state))
+        return state
+
+    @property
+    def version(self) -> int:
+        """How many commits the stream has; what ``expect=`` is compared with."""
+        if self._pinned is not None:
+            return self._pinned
+        self._set.refresh()
+        return self._set.version
+
+    def peek(self) -> WorkingSet:
+        """The working set, refreshed: state without a copy, faults, head. For reading only."""
+        self._set.refresh()
+        return self._set
+
+    def settle_down(self) -> None:
+        """Keep a snapshot if this handle has committed something since the last one."""
+        self._set.settle()
+
+    # -- commands -----------------------------------------------------------------------------------------
+
+    def commit(self, rule: Rule, *, op: str | None = None, expect: int | None = None) -> Receipt:
+        """Run one command: the rule decides on the newest state, its events become one durable commit."""
+        if op is not None and not (isinstance(op, str) and 0 < len(op) <= _OP_CAP):
+            raise Usage(f"An operation id is a text of 1 to {_OP_CAP} characters.")
+        if self._pinned is not None:
+            if self._pinned < 0:
+                raise Usage("One update makes one commit; call one command in it.")
+            expect, self._pinned = self._pinned, -1
+        workspace = self.workspace
+
+        def plan(ground: Ground) -> Planned:
+            self._set.take(ground.tail)
+            mint = Mint(self._set.state, ground.writer, ground.numbers)
+            events = tuple(rule(self._set.state, mint))
+            return Planned(Draft(events, workspace.by, workspace.origin, op), mint.given)
+
+        appended = workspace.store.append(self.stream, plan, cursor=self._set.cursor, expect=expect, op=op)
+        if not appended.repeated:
+            self._set.took(appended)
+            workspace.changed(self)
+        return _receipt(appended.commit, appended.version, appended.repeated)
+
+    def update(self, change: Callable[[Self], Any], *, tries: int = 100) -> Any:
+        """Read, decide, write, and do it all again if somebody wrote in between.
+
+        ``change`` gets a handle whose one command is written only if the stream is still as ``change`` saw it.
+        """
+        for attempt in range(tries):
+            pinned = object.__new__(type(self))
+            pinned.__dict__.update(self.__dict__)
+            pinned._set.refresh()
+            pinned._pinned = pinned._set.version
+            try:
+                return change(pinned)
+            except Conflict:
+                # Processes that failed together must not retry together.
+                time.sleep(int.from_bytes(os.urandom(1)) / 256 * min(0.05, 0.0005 * 2**attempt))
+        raise Conflict(f"{self.stream}: somebody else wrote in between {tries} times; nothing was written.")
+
+    # -- the past -----------------------------------------------------------------------------------------
+
+    def log(self, *, newest_first: bool = False) -> Iterator[Commit]:
+        """Every commit, decoded, in canonical order."""
+        tail = self.workspace.store.read(self.stream, None, newest_first=newest_first)
+        return map(codec.decode, tail.lines)
+
+    def at(self, when: int | str) -> dict[str, Any]:
+        """The state as it was: at a version (the first N commits), or at a moment (ISO-8601 UTC)."""
+        state = fold.blank(self._set.state["kind"])
+        if isinstance(when, int):
+            if not 0 <= when <= self.version:
+                raise NotFound(f"There is no version {when}; the stream has versions 0 to {self.version}.")
+            return fold.fold(state, (commit for commit, _ in zip(self.log(), range(when), strict=False)))
+        until = moment.iso(moment.parse(when))
+        return fold.fold(state, (commit for commit in self.log() if commit.at <= until))
+
+    def diff(self, before: int | str, after: int | str) -> list[dict[str, Any]]:
+        """What changed in the state between two versions or moments, without the bookkeeping."""
+        from holdfast.core.difference import difference
+
+        return difference(self.at(before), self.at(after))
+
+    def project(self, step: Callable[[Any, Event], Any], initial: Any) -> Any:
+        """Fold the program's own events (types ``x.…``) with the program's own function."""
+        value = initial
+        for commit in self.log():
+            for event in commit.events:
+                if event.type.startswith("x."):
+                    value = step(value, event)
+        return value
+
+
+def _receipt(commit: Commit, version: int, repeated: bool) -> Receipt:
+    short = next((event.data["id"] for event in commit.events if isinstance(event.data.get("id"), str)), "")
+    return Receipt(short, version, commit.id, commit.at, repeated)

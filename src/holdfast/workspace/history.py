@@ -1,0 +1,60 @@
+"""Questions to the log."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+from holdfast.core.commit import Commit
+from holdfast.workspace.handle import Handle
+
+
+class Filter(NamedTuple):
+    """Which commits are wanted; None is anything."""
+
+    type: str | None = None
+    by: str | None = None
+    since: str | None = None
+    until: str | None = None
+    text: str | None = None
+    """In lower case."""
+
+    def takes(self, commit: Commit) -> bool:
+        if self.by is not None and commit.by != self.by:
+            return False
+        if self.since is not None and commit.at < self.since:
+            return False
+        if self.until is not None and commit.at > self.until:
+            return False
+        if self.type is not None and not any(_is_of(event.type, self.type) for event in commit.events):
+            return False
+        return (
+            self.text is None
+            or self.text in json.dumps([e.data for e in commit.events], ensure_ascii=False).lower()
+        )
+
+
+def _is_of(event_type: str, wanted: str) -> bool:
+    return event_type == wanted or event_type.startswith(wanted.rstrip(".") + ".")
+
+
+def matching(handle: Handle, wanted: Filter, limit: int = 0) -> list[Commit]:
+    """The newest commits that match, newest first; all of them if ``limit`` is 0."""
+    found = []
+    for commit in handle.log(newest_first=True):
+        if wanted.takes(commit):
+            found.append(commit)
+            if len(found) == limit:
+                break
+    return found
+
+
+def find_thing(handle: Handle, short_id: str) -> list[dict[str, Any]]:
+    """Every event about one short id, oldest first, with its data in full: also what replaced it or led to it."""
+    wanted = short_id.lower()
+    return [
+        {"type": event.type, "at": commit.at, "by": commit.by, "origin": commit.origin, "data": event.data}
+        for commit in handle.log()
+        for event in commit.events
+        if any(str(event.data.get(key, "")).lower() == wanted for key in ("id", "supersedes", "decision"))
+    ]

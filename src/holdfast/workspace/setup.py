@@ -1,0 +1,17 @@
+"""Making a workspace."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.store import find, layout
+
+
+def init(folder: str, *, given: bool = False) -> tuple[str, list[str]]:
+    """Make a workspace in the project around ``folder`` (in ``folder`` itself if it was given).
+
+    Returns the workspace's folder and the files that were made; none if there was a workspace already.
+    """
+    project = os.path.abspath(folder) if given else find.project_root(folder)
+    root = os.path.join(project, find.FOLDER)
+    return root, layout.create(root)

@@ -1,0 +1,232 @@
+"""The workspace: one project's memory, with its sessions."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any, Self
+
+from holdfast.core import commit as codec
+from holdfast.core import concepts, ids, moment
+from holdfast.core.hashing import blake2b
+from holdfast.core.ids import checked_name
+from holdfast.core.stream import PROJECT, last_part, owner, session_stream, user_stream
+from holdfast.core.text import NAME_CAP, checked_text
+from holdfast.errors import InvalidName, NoSession, NotFound, Refused
+from holdfast.store import find
+from holdfast.store.protocol import Fault, Store
+from holdfast.store.url import open_store
+from holdfast.workspace import publish
+from holdfast.workspace.handle import Handle
+from holdfast.workspace.session import Session
+
+if TYPE_CHECKING:
+    from holdfast.store.beside import Beside
+    from holdfast.workspace.person import Person
+    from holdfast.workspace.project import Project
+
+POINTER = "local/current"
+
+
+def wall_clock() -> int:
+    """Milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+def open_workspace(
+    where: str | os.PathLike[str] | None = None,
+    *,
+    user: str | None = None,
+    by: str | None = None,
+    origin: str = "agent",
+) -> Workspace:
+    """Open the workspace at ``where``: a folder, a URL, HOLDFAST_URL, or the one found from here upwards.
+
+    ``user`` owns the sessions that are started; ``by`` names the actor in every commit (else HOLDFAST_AGENT,
+    else the user).
+    """
+    environment = os.environ
+    target = os.fspath(where) if where is not None else environment.get("HOLDFAST_URL")
+    if not target:
+        target = find.find(os.getcwd())
+    elif ":" not in target and os.path.basename(os.path.normpath(target)) != find.FOLDER:
+        target = find.find(target)
+    name = user or find.user_name(environment, os.getcwd())
+    return Workspace(
+        open_store(target, clock=wall_clock),
+        user=checked_name(name, "user"),
+        by=by or environment.get("HOLDFAST_AGENT") or name,
+        origin=origin,
+    )
+
+
+class Workspace:
+    """One project's memory. Use it as a context manager, or call ``close`` when done."""
+
+    def __init__(self, store: Store, *, user: str, by: str, origin: str = "agent") -> None:
+        if origin not in codec.ORIGINS:
+            raise Refused(f"An origin is one of {', '.join(codec.ORIGINS)}, not {origin!r}.")
+        self.store = store
+        self.user = user
+        self.by = checked_text(by, "actor", cap=NAME_CAP)
+        self.origin = origin
+        self._stale: dict[str, Handle] = {}
+        self._published = 0
+        self._faults: list[Fault] = []
+
+    @property
+    def where(self) -> str:
+        """The workspace's folder or URL."""
+        return self.store.capabilities.url
+
+    # -- sessions -----------------------------------------------------------------------------------------
+
+    def start(
+        self,
+        goal: str,
+        *,
+        phases: list[str] | None = None,
+        transitions: dict[str, list[str]] | None = None,
+        op: str | None = None,
+    ) -> Session:
+        """Begin a session, and make it the current one of this place.
+
+        ``phases`` are entered in order, or as ``transitions`` allow (see ``Session.declare_phases``).
+        """
+        # The same op gives the same letters, so a repeated start finds the session that the first one made.
+        seed = blake2b(f"{self.user} {op}".encode()).digest() if op is not None else os.urandom(8)
+        letters = ids.random_text(int.from_bytes(seed[:8], "big"), 8)
+        if op is not None:
+            for stream in self.store.streams(f"sessions/{self.user}/"):
+                if stream.endswith(f"-{letters}"):
+                    return Session(self, stream)
+        name = f"{moment.iso(wall_clock())[:10]}-{letters}"
+        session = Session(self, session_stream(self.user, name))
+
+        def begin(state: dict[str, Any], mint: Any) -> list[codec.Event]:
+            events = concepts.session.start(state, name, self.user, goal)
+            return events + (concepts.phase.declare(state, phases, transitions) if phases else [])
+
+        session.commit(begin, op=op)
+        self.switch(name)
+        return session
+
+    def session(self, name: str | None = None) -> Session:
+        """A session by id, or the current one: HOLDFAST_SESSION, else this place's pointer."""
+        wanted = name or os.environ.get("HOLDFAST_SESSION") or self.current()
+        if wanted is None:
+            raise NoSession()
+        return self._find(wanted)
+
+    def sessions(self, *, user: str | None = None) -> list[str]:
+        """The streams of all sessions, newest first."""
+        prefix = f"sessions/{checked_name(user, 'user')}/" if user else "sessions/"
+        return sorted(self.store.streams(prefix), key=last_part, reverse=True)
+
+    def current(self) -> str | None:
+        """The id of this place's current session, if there is one."""
+        note = self.store.get(POINTER)
+        name = (note or b"").decode("utf-8", "replace").strip()
+        return name if ids.is_session_id(name.rpartition("/")[2]) else None
+
+    def switch(self, name: str) -> Session:
+        """Make another session the current one of this place."""
+        session = self._find(name)
+        self.store.put(POINTER, f"{session.user}/{session.id}\n".encode())
+        return session
+
+    def _find(self, name: str) -> Session:
+        """The session given as ``id``, ``user/id``, or an unambiguous beginning of an id or its letters."""
+        user, _, wanted = name.rpartition("/")
+        if ids.is_session_id(wanted):
+            session = Session(self, session_stream(user or self.user, wanted))
+            if session.peek().version:
+                return session
+        streams = self.store.streams(f"sessions/{user}/" if user else "sessions/")
+        matches = [stream for stream in streams if last_part(stream).startswith(wanted)] if wanted else []
+        if not matches and wanted:
+            matches = [stream for stream in streams if last_part(stream)[11:].startswith(wanted)]
+        if len(matches) == 1:
+            return Session(self, matches[0])
+        if not matches:
+            raise NotFound(f"There is no session {name[:80]}.")
+        some = ", ".join(f"{owner(stream)}/{last_part(stream)}" for stream in matches[:5])
+        raise InvalidName(f"{name} can mean {len(matches)} sessions: {some}.", hint="Give more of the id.")
+
+    # -- what belongs to all sessions ---------------------------------------------------------------------
+
+    @property
+    def project(self) -> Project:
+        """Backlog, standing orders, controls, facts and decisions of the project."""
+        from holdfast.workspace.project import Project
+
+        return Project(self, PROJECT)
+
+    @property
+    def me(self) -> Person:
+        """The user of this workspace, with preferences."""
+        from holdfast.workspace.person import Person
+
+        return Person(self, user_stream(self.user))
+
+    def files(self, stream: str) -> Beside:
+        """The files that a stream can refer to: the project's, and its own where the store has folders."""
+        from holdfast.store.beside import Beside
+
+        if self.store.capabilities.name == "files":
+            return Beside(os.path.dirname(self.where), os.path.join(self.where, stream))
+        return Beside(find.project_root(os.getcwd()))
+
+    # -- across sessions ----------------------------------------------------------------------------------
+
+    def recover(self) -> list[dict[str, Any]]:
+        """Every decision with no outcome, over all sessions and the project, oldest first."""
+        unsettled = []
+        for stream in [*self.store.streams("sessions/"), *self.store.streams(PROJECT)]:
+            for decision in Handle(self, stream).peek().state["decisions"]["open"].values():
+                unsettled.append({**decision, "session": last_part(stream), "user": owner(stream)})
+        return sorted(unsettled, key=lambda decision: decision["commit"])
+
+    def doctor(self, *, fix: bool = False) -> list[Fault]:
+        """Everything that is wrong in the workspace; with ``fix``, mend what can be mended without losing anything."""
+        return self.store.check(fix=fix) + publish.check(self, fix=fix)
+
+    # -- views --------------------------------------------------------------------------------------------
+
+    def changed(self, handle: Handle) -> None:
+        """A commit was made: its views are stale. They are made anew at most once a second, and on close."""
+        self._stale[handle.stream] = handle
+        now = time.monotonic_ns()
+        if now - self._published > 1_000_000_000:
+            if self._published:
+                self.publish()
+            self._published = now
+
+    def touch(self, handle: Handle) -> None:
+        """Have the views of a session looked at by the next ``publish``, also if nothing was committed."""
+        self._stale[handle.stream] = handle
+
+    def report(self, fault: Fault) -> None:
+        """Have the next ``publish`` tell of something that went wrong beside a command, which itself succeeded."""
+        self._faults.append(fault)
+
+    def publish(self) -> list[Fault]:
+        """Make the views of every changed session anew."""
+        faults, self._faults = self._faults, []
+        while self._stale:
+            _, handle = self._stale.popitem()
+            if isinstance(handle, Session):
+                faults += publish.publish(handle)
+            handle.settle_down()
+        return faults
+
+    def close(self) -> None:
+        """Write what views are stale, and give the store back."""
+        self.publish()
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,18 @@
+"""The memory engine keeps every promise of the protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from holdfast.store.memory import MemoryStore
+from holdfast.testing.conformance import *  # noqa: F403
+from holdfast.testing.conformance import Engine
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    with Engine(lambda place, clock: MemoryStore(clock=clock, writer="wr1ter00"), str(tmp_path)) as engine:
+        yield engine

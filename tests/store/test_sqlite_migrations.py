@@ -1,0 +1,110 @@
+"""Every older schema becomes the present one, and nothing is lost on the way."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.core.commit import Draft, Event, encode
+from holdfast.errors import Unavailable
+from holdfast.store import sqlite_file
+from holdfast.store.sqlite import SqliteStore
+from holdfast.testing.plans import saying, texts, wall_clock
+
+FOLDER = Path(sqlite_file.__file__).parent / "sqlite_migrations"
+OLDER = range(1, sqlite_file.VERSION)
+
+
+def old_database(path: str, version: int) -> None:
+    """A database as the release with this schema version left it, with one commit in it."""
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("PRAGMA journal_mode=WAL")
+    db.execute(f"PRAGMA application_id={sqlite_file.APPLICATION}")
+    for name in sqlite_file.MIGRATIONS[:version]:
+        db.executescript((FOLDER / name).read_text())
+    db.execute(f"PRAGMA user_version={version}")
+    db.execute("INSERT INTO meta VALUES ('writer', 'abcdefgh')")
+    db.execute("INSERT INTO streams VALUES (1, 'project')")
+    draft = Draft((Event("note.added", {"text": "old"}),), "ann", "agent", "o")
+    commit_id = "0123456789abcdef-abcdefgh"
+    line, _ = encode(draft, commit_id, "2026-01-21T14:30:00.123Z", "0" * 32)
+    db.execute("INSERT INTO commits VALUES (1, 1, ?, 'o', ?)", (commit_id, line[:-1]))
+    db.close()
+
+
+def schema(path: str) -> list[Any]:
+    db = sqlite3.connect(path)
+    try:
+        found = db.execute(
+            "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
+        ).fetchall()
+        return [*found, db.execute("PRAGMA user_version").fetchone()]
+    finally:
+        db.close()
+
+
+def test_the_folder_holds_exactly_the_migrations() -> None:
+    """Migrations are numbered without a gap, and each file is listed."""
+    names = sorted(name for name in os.listdir(FOLDER) if name != "schema.sql")
+    assert tuple(names) == sqlite_file.MIGRATIONS
+    assert [int(name[:4]) for name in names] == list(range(1, len(names) + 1))
+    assert len(names) >= 2
+
+
+@pytest.mark.parametrize("version", OLDER)
+def test_replayed_history_equals_fresh_schema(tmp_path: Path, version: int) -> None:
+    """An older database, opened, has the very schema of a new one, and still has its commits."""
+    old, new = str(tmp_path / "old.db"), str(tmp_path / "new.db")
+    old_database(old, version)
+    assert schema(old)[-1] == (version,)
+    store = SqliteStore(old, clock=wall_clock)
+    assert texts(store.read("project")) == ["old"]
+    assert store.append("project", saying("x", op="o"), op="o").repeated is True
+    store.append("project", saying("new"))
+    store.put("local/note", b"x")
+    assert store.check() == []
+    store.close()
+    SqliteStore(new, clock=wall_clock).close()
+    assert schema(old) == schema(new)
+
+
+@pytest.mark.parametrize("version", OLDER)
+def test_a_migration_that_fails_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: int
+) -> None:
+    """A step that fails half-way leaves the schema as it was, and the next opening makes it up."""
+    path = str(tmp_path / "old.db")
+    old_database(path, version)
+    before = schema(path)
+    right = sqlite_file._statements
+
+    def failing(name: str) -> Iterator[str]:
+        yield from right(name)
+        yield "CREATE TABLE meta (x)"
+
+    monkeypatch.setattr(sqlite_file, "_statements", failing)
+    with pytest.raises(Unavailable, match="already exists"):
+        SqliteStore(path, clock=wall_clock)
+    assert schema(path) == before
+    monkeypatch.undo()
+    store = SqliteStore(path, clock=wall_clock)
+    assert texts(store.read("project")) == ["old"]
+    store.close()
+
+
+def test_two_open_an_older_database_at_once(tmp_path: Path) -> None:
+    """Whoever comes second finds the work done."""
+    path = str(tmp_path / "old.db")
+    old_database(path, 1)
+    stores = [SqliteStore(path, clock=wall_clock) for _ in range(2)]
+    for store in stores:
+        sqlite_file.migrate(path, store._connected())
+        store.append("project", saying("x"))
+        store.close()
+    SqliteStore(str(tmp_path / "new.db"), clock=wall_clock).close()
+    assert schema(path) == schema(str(tmp_path / "new.db"))

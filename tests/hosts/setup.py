@@ -92,10 +92,13 @@ TOOLS = {
 }
 
 
+# Read once, at import: tests run with such settings taken out of the environment.
+_NAMED = os.environ.get("HOLDFAST_TEST_TOOLS")
+
+
 def tool_folder() -> Path:
     """Where tools live: `HOLDFAST_TEST_TOOLS`, else `.test-tools/` at the top of the repository."""
-    named = os.environ.get("HOLDFAST_TEST_TOOLS")
-    return Path(named) if named else Path(__file__).resolve().parents[2] / ".test-tools"
+    return Path(_NAMED) if _NAMED else Path(__file__).resolve().parents[2] / ".test-tools"
 
 
 def node_folder() -> Path | None:

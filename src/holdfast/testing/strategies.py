@@ -256,6 +256,12 @@ class World:
             assert json.dumps(replica.state) == before
             replica.refused += 1
 
+    def meet(self) -> None:
+        """Everybody takes in everything."""
+        everything = list(self.everything().values())
+        for replica in self.replicas:
+            replica.take_in(everything)
+
     def everything(self) -> dict[str, Commit]:
         """The commits of all writers."""
         found: dict[str, Commit] = {}

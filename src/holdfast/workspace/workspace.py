@@ -51,7 +51,8 @@ def open_workspace(
         target = find.find(os.getcwd())
     elif ":" not in target and os.path.basename(os.path.normpath(target)) != find.FOLDER:
         target = find.find(target)
-    name = user or find.user_name(environment, os.getcwd())
+    # The repository around the workspace names the user; a database is in none, so the one around here does.
+    name = user or find.user_name(environment, os.getcwd() if ":" in target else target)
     return Workspace(
         open_store(target, clock=wall_clock),
         user=checked_name(name, "user"),
@@ -194,8 +195,13 @@ class Workspace:
     # -- views --------------------------------------------------------------------------------------------
 
     def changed(self, handle: Handle) -> None:
-        """A commit was made: its views are stale. They are made anew at most once a second, and on close."""
+        """A commit was made: its views are stale. They are made anew at most once a second, and on close.
+
+        While others write to the stream as well, on close only: each of them would have to read all the others.
+        """
         self._stale[handle.stream] = handle
+        if handle.crowded:
+            return
         now = time.monotonic_ns()
         if now - self._published > 1_000_000_000:
             if self._published:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import pytest
 
@@ -49,13 +50,17 @@ def test_every_state_after_a_cut(protocol: Protocol) -> None:
     assert checked.left < checked.states / 3
 
 
-def _until_the_last_call(make: object, **options: bool) -> int:
+def _until_the_last_call(make: Callable[..., Protocol], **options: bool) -> int:
     states = 0
     for call in itertools.count(1):
         try:
             checked, _ = check_protocol(
-                make(call, **options), seed=scale.seed(), limit=scale.scaled(2), acknowledged_only=True
-            )  # type: ignore[operator]
+                make(call, **options),
+                seed=scale.seed(),
+                limit=scale.scaled(2),
+                acknowledged_only=True,
+                most=scale.scaled(30),
+            )
         except LookupError:
             return states
         states += checked.states
@@ -64,10 +69,14 @@ def _until_the_last_call(make: object, **options: bool) -> int:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("retry", [True, False], ids=["retried", "succeeded"])
-@pytest.mark.parametrize("fresh", [True, False], ids=["first_append", "append"])
-def test_killed_at_every_call_then_cut(fresh: bool, retry: bool) -> None:
+@pytest.mark.parametrize(
+    ("fresh", "awake"),
+    [(True, False), (False, False), (False, True)],
+    ids=["first_append", "append", "awake"],
+)
+def test_killed_at_every_call_then_cut(fresh: bool, retry: bool, awake: bool) -> None:
     """What a successor of a killed process is told to be safe survives a cut, also if it found it half done."""
-    assert _until_the_last_call(killed_then_cut, fresh=fresh, retry=retry) >= 30
+    assert _until_the_last_call(killed_then_cut, fresh=fresh, retry=retry, awake=awake) >= 30
 
 
 @pytest.mark.timeout(600)

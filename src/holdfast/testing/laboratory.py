@@ -186,15 +186,21 @@ def check_protocol(
     limit: int = 120,
     again: int = 0,
     acknowledged_only: bool = False,
+    most: int | None = None,
     drop: Callable[[Bench, str, str], bool] | None = None,
 ) -> tuple[Checked, Bench]:
-    """Record a protocol, open every state that a cut may leave, and cut ``again`` of the recoveries too."""
+    """Record a protocol, open every state that a cut may leave, and cut ``again`` of the recoveries too.
+
+    ``most`` takes a sample of so many states; ``drop`` makes a mutant that leaves syncs out.
+    """
     bench = Bench(seed, drop)
     place = tempfile.mkdtemp(prefix="holdfast-states-", dir=scratch_base())
     try:
         protocol.run(bench)
         states = list(bench.states(seed=seed, limit=limit, acknowledged_only=acknowledged_only))
         rng = random.Random(seed)
+        if most is not None and len(states) > most:
+            states = rng.sample(states, most)
         twice = set(rng.sample(range(len(states)), min(again, len(states))))
         second = left = 0
         for number, state in enumerate(states):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING
 
 from holdfast.fs import steps
 from holdfast.store import quarantine, segments
 from holdfast.store.protocol import Fault
 from holdfast.store.stream_files import StreamFiles
 from holdfast.store.stream_reader import Place
+from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from _thread import allocate_lock
-from typing import TYPE_CHECKING
 
 from holdfast.core import commit as codec
 from holdfast.core import ids, moment
@@ -19,6 +18,7 @@ from holdfast.store.protocol import Appended, Cursor, Ground, Plan, Tail
 from holdfast.store.segments import UNREAD, Mark
 from holdfast.store.stream_reader import SUM_AND_END, Place, StreamReader
 from holdfast.store.writer import BLANK, Memory, decode_memory, encode_memory, read_note
+from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from holdfast.store.ops import Ops

@@ -15,19 +15,19 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from typing import Any, NamedTuple
 from zlib import crc32
 
 from holdfast.core import ids
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
+from holdfast.typed import Any, Record
 
 _NOTE = 1 << 16
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 _text = json.encoder.encode_basestring_ascii
 
 
-class Memory(NamedTuple):
+class Memory(Record):
     """What the writer remembers of one stream."""
 
     writer: str

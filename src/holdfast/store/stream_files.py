@@ -46,6 +46,9 @@ class StreamFiles(StreamReader):
             self.lock()
             try:
                 still = cursor is not None and cursor is self._latest and self._undisturbed()
+                if not still:
+                    # What follows may renew the note and then be refused: the old cursor would look new again.
+                    self._latest = None
                 blind = not still and unread and op is None and self._only_grown(cursor)
                 if still:
                     tail = self._nothing_new(cursor)

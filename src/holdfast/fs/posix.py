@@ -27,6 +27,7 @@ class Posix:
     truncate = staticmethod(os.ftruncate)
     sync = staticmethod(_sync if hasattr(os, "fdatasync") else _full_sync)
     rename = staticmethod(os.rename)
+    link = staticmethod(os.link)
     unlink = staticmethod(os.unlink)
     remove_folder = staticmethod(os.rmdir)
     names = staticmethod(os.listdir)

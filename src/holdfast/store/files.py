@@ -169,11 +169,45 @@ class FilesStore:
 
         try:
             faults = checkup.stray_files(self._place, fix=fix)
+            if fix:
+                faults += self.salvage()
             for stream in self.streams():
                 handle = self._handle(stream)
                 with handle.mutex:
                     faults += checkup.check_stream(self._place, handle, fix=fix)
             return faults
+        except OSError as error:
+            raise _mapped(error, self.root) from error
+
+    @property
+    def in_git(self) -> bool:
+        """Whether the workspace is inside a git repository."""
+        return self._place.head.common is not None
+
+    def is_stream(self, name: str) -> bool:
+        return _is_stream(name) and self._is_folder(f"{name}/events")
+
+    def settle_conflict(self, path: str) -> None:
+        """Join all sides of a segment (relative to the workspace) that a merge left in conflict."""
+        from holdfast.store import restore
+
+        handle = self._handle(path.partition("/events/")[0])
+        with handle.mutex:
+            try:
+                handle.lock()
+                try:
+                    restore.unmerged(self._place, path)
+                finally:
+                    handle.unlock()
+            except OSError as error:
+                raise _mapped(error, path) from error
+
+    def salvage(self) -> list[Fault]:
+        """Bring back commits that git removed from the working tree before a git commit had them."""
+        from holdfast.store import restore
+
+        try:
+            return restore.salvage(self._place, self._handle)
         except OSError as error:
             raise _mapped(error, self.root) from error
 

@@ -56,6 +56,7 @@ class StreamReader:
         self._seen_path, self._seen_node = "", 0
         self._listed: list[str] = []
         self._folder_stamp = -1
+        self._listed_at = -1
         self._generation = 0
         self._own_newest: str | None = None
         self._own_generation = 0
@@ -85,6 +86,10 @@ class StreamReader:
                 self._renew_listing([])
             return self._listed
         if stamp != self._folder_stamp:
+            if stamp != self._listed_at:
+                # The names may be the same and the files others: git replaces files, which is seen here alone.
+                self._listed_at = stamp
+                self._generation += 1
             self._renew_listing(sorted(filter(segments.is_segment, self._fs.names(self.folder))))
             now = self._place.clock() * 1_000_000
             self._folder_stamp = stamp if stamp < now - _SETTLED_NS else -1
@@ -139,6 +144,8 @@ class StreamReader:
             new_faults += [(f"{name}:{t.line}", t.what, t.kept) for t in part.troubles]
         if parts > 1:
             lines.sort(key=codec.id_of)
+            if any(codec.id_of(one) == codec.id_of(other) for one, other in pairwise(lines)):
+                return None  # a segment arrived together with a copy of it
         if lines:
             if codec.id_of(lines[0]) <= head:  # history arrived that belongs before what the reader has
                 return None

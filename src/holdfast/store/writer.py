@@ -42,16 +42,18 @@ class Memory(NamedTuple):
     clock: str
     """The latest id that it ever wrote."""
     numbers: dict[str, int]
+    index: str
+    """What git's index was when the segment was last seen not to be in it."""
 
 
-BLANK = Memory("", 0, 0, "", 0, "", 0, ids.ZERO, {})
+BLANK = Memory("", 0, 0, "", 0, "", 0, ids.ZERO, {}, "")
 
 
 def encode_memory(memory: Memory) -> bytes:
     """One line: checksum, the plain fields, and last the two that may hold any text."""
-    writer, segment, size, line_sum, rows, token, highest, clock, numbers = memory
+    writer, segment, size, line_sum, rows, token, highest, clock, numbers, index = memory
     plain = f"{writer or '-'} {segment} {size} {line_sum or '-'} {rows} {highest} {clock}"
-    body = f"{plain} {_encode([token, numbers])}".encode()
+    body = f"{plain} {_encode([token, numbers, index])}".encode()
     return b"%08x %s\n" % (crc32(body), body)
 
 
@@ -62,9 +64,9 @@ def decode_memory(note: bytes) -> Memory | None:
         if int(note[:8], 16) != crc32(body):
             return None
         writer, segment, size, line_sum, rows, highest, clock, rest = body.decode().split(" ", 7)
-        token, numbers = json.loads(rest)
+        token, numbers, index = json.loads(rest)
         return Memory(
-            writer, int(segment), int(size), line_sum, int(rows), token, int(highest), clock, numbers
+            writer, int(segment), int(size), line_sum, int(rows), token, int(highest), clock, numbers, index
         )
     except (ValueError, TypeError):
         return None

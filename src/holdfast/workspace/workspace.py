@@ -151,6 +151,12 @@ class Workspace:
         """Everything that is wrong in the workspace; with ``fix``, mend what can be mended without losing anything."""
         return self.store.check(fix=fix) + publish.check(self, fix=fix)
 
+    def heal(self) -> list[Fault]:
+        """Put right what a merge left in our files: conflicts, markers, stale views, lost segments."""
+        from holdfast.workspace.heal import heal
+
+        return heal(self)
+
     # -- views --------------------------------------------------------------------------------------------
 
     def changed(self, handle: Handle) -> None:

@@ -80,4 +80,4 @@ def _decision(decision: dict[str, Any]) -> dict[str, Any]:
 def render(state: dict[str, Any]) -> str:
     """The bytes of ``state.json``."""
     text = json.dumps({"seal": MARK, **contract(state)}, ensure_ascii=False, indent=2) + "\n"
-    return sealed(text, state["head"])
+    return sealed(text, state)

@@ -28,7 +28,7 @@ def render(state: dict[str, Any]) -> str:
         *_unsettled(state),
         *_recent(state),
     ]
-    return sealed("\n".join(lines).rstrip("\n") + "\n", state["head"])
+    return sealed("\n".join(lines).rstrip("\n") + "\n", state)
 
 
 def _contested(registers: dict[str, Any]) -> list[str]:

@@ -31,6 +31,9 @@ def text() -> str:
         for name in names:
             help_text = parser(name, load(name)).format_help().strip()
             lines += [f"### holdfast {name}", "", "```", help_text, "```", ""]
+            for verb, command in load(name).verbs.items():
+                help_text = parser(f"{name} {verb}", command).format_help().strip()
+                lines += [f"#### holdfast {name} {verb}", "", "```", help_text, "```", ""]
     return "\n".join(lines)
 
 

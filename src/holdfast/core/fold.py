@@ -62,6 +62,8 @@ def fold(state: State, lines: Iterable[bytes | Commit]) -> State:
                 continue
             data = upcast.to_current(event, meaning)
             meaning.fold(state, data, commit)
+            if meaning.watch is not None:
+                meaning.watch(state, data, commit)
             if meaning.headline is not None:
                 state["recent"].append(
                     {

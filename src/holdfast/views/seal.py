@@ -14,6 +14,8 @@ from holdfast.core.hashing import blake2b
 MARK = "sealed: "
 _LENGTH = 16
 _HASH_AT = len(MARK) + ids.ID_LENGTH + len("+00000000 ")
+ADDED = _HASH_AT - len(MARK) + _LENGTH
+"""Characters by which a seal makes a view longer."""
 
 
 def sealed(text: str, state: dict[str, Any]) -> str:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from holdfast.errors import Usage
 
 if TYPE_CHECKING:
+    from holdfast.workspace.handle import Receipt
+    from holdfast.workspace.project import Project
     from holdfast.workspace.session import Session
     from holdfast.workspace.workspace import Workspace
 
@@ -33,6 +35,30 @@ class Command(NamedTuple):
     examples: tuple[str, ...]
     writes: bool = False
     """Takes --op and --expect."""
+    verbs: dict[str, Command] | None = None
+    """A command of several verbs (``task add``, ``task done``): each is a command of its own."""
+    default: str = ""
+    """The verb that is meant if none is given."""
+
+
+def nothing(parser: argparse.ArgumentParser) -> None:
+    """The arguments of a command that has none of its own."""
+    del parser
+
+
+def verbs(summary: str, commands: dict[str, Command], *, default: str = "") -> Command:
+    """A command of several verbs."""
+    examples = tuple(command.examples[0] for command in commands.values())
+    return Command(summary, nothing, _no_verb, examples, verbs=commands, default=default)
+
+
+def group(summary: str, commands: dict[str, Command]) -> Command:
+    """A command of several verbs that is the first of them when it stands alone."""
+    return verbs(summary, commands, default=next(iter(commands)))
+
+
+def _no_verb(arguments: argparse.Namespace) -> Output:
+    raise Usage("A verb is missing.")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -78,8 +104,45 @@ def parser(name: str, command: Command) -> argparse.ArgumentParser:
     return built
 
 
+_WITH_VALUE = ("--workspace", "--session", "--op", "--expect")
+
+
+def _verb(name: str, command: Command, given: list[str]) -> tuple[str, Command, list[str]] | None:
+    """The verb that is called, and the words without it; None if only help is wanted."""
+    known = command.verbs or {}
+    place = 0
+    while place < len(given) and given[place].startswith("-"):
+        place += 2 if given[place] in _WITH_VALUE else 1
+    word = given[place] if place < len(given) else None
+    if word is None and ("--help" in given or "-h" in given):
+        return None
+    chosen = word or command.default
+    if chosen not in known:
+        said = f"there is no verb {chosen[:40]!r}" if chosen else "a verb is missing"
+        raise Usage(f"holdfast {name}: {said}.", hint=f"One of: {', '.join(known)}. Add --help for examples.")
+    rest = given[:place] + given[place + 1 :]
+    return f"{name} {chosen}", known[chosen], rest
+
+
+def _verbs_help(name: str, command: Command) -> str:
+    known = command.verbs or {}
+    width = max(map(len, known))
+    lines = [f"usage: holdfast {name} VERB …", "", command.summary, "", "verbs:"]
+    lines += [f"  {verb.ljust(width)}  {inner.summary}" for verb, inner in known.items()]
+    if command.default:
+        lines += ["", f"`holdfast {name}` alone is `holdfast {name} {command.default}`."]
+    lines += ["", "examples:", *(f"  $ {example}" for example in command.examples)]
+    return "\n".join([*lines, "", f"`holdfast {name} VERB --help` shows a verb's arguments.", ""])
+
+
 def run(name: str, command: Command, given: list[str]) -> int:
     """Parse, run, print."""
+    if command.verbs is not None:
+        called = _verb(name, command, given)
+        if called is None:
+            sys.stdout.write(_verbs_help(name, command))
+            return 0
+        name, command, given = called
     try:
         arguments = parser(name, command).parse_args(given)
     except SystemExit as stop:  # --help has printed
@@ -100,6 +163,12 @@ def open_here(arguments: argparse.Namespace) -> Workspace:
     return open_workspace(arguments.workspace, origin=origin)
 
 
+def done(text: str, receipt: Receipt, **more: Any) -> Output:
+    """What a command that wrote says: its text, and what it left behind."""
+    left = {"version": receipt.version, "commit": receipt.commit, "repeated": receipt.repeated}
+    return Output(text, ({"id": receipt.id} if receipt.id else {}) | more | left)
+
+
 def on_session(
     arguments: argparse.Namespace, act: Callable[[Session], Output], *, publish: bool = True
 ) -> Output:
@@ -112,3 +181,14 @@ def on_session(
             for fault in workspace.publish():
                 sys.stderr.write(f"holdfast: {fault.where}: {fault.what}; {fault.action}.\n")
         return output
+
+
+def on_project(arguments: argparse.Namespace, act: Callable[[Project], Output]) -> Output:
+    """Run ``act`` on the project of the workspace that the arguments name."""
+    with open_here(arguments) as workspace:
+        return act(workspace.project)
+
+
+def receipt_output(text: str, receipt: Receipt, **data: Any) -> Output:
+    """What a command that wrote one commit says."""
+    return Output(text, {"id": receipt.id, "version": receipt.version, "commit": receipt.commit, **data})

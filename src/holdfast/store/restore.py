@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from holdfast.store.stream_reader import Place
 
 
+_KEPT_MS = 30 * 86_400_000
+
+
 def whole_lines(data: bytes) -> list[bytes]:
     """The commits in a segment's bytes, whatever else is between them."""
     return [line for piece in data.split(b"\n") if segments.is_whole(line := piece.removesuffix(segments.CR))]
@@ -74,21 +77,31 @@ def unmerged(place: Place, name: str) -> None:
 
 
 def salvage(place: Place, handle_of: Callable[[str], StreamFiles]) -> list[Fault]:
-    """Bring back every kept segment that the working tree has lost and no ref leads to; forget what git has."""
+    """Bring back every kept segment that the working tree has lost and that no ref leads to.
+
+    Git is asked only if something is missing. Links are kept for a month, since a commit that a ref leads to
+    today can be reset, amended or dropped tomorrow; then those that git has are forgotten.
+    """
     links = kept.links(place)
-    if not links:
+    old = place.clock() - _KEPT_MS
+    wanted = [
+        (stream, path, first)
+        for stream, path in links
+        if (first := _first_ms(place, path)) < old or not _is_in_tree(place, stream, path)
+    ]
+    if not wanted:
         return []
-    paths = [path for _, path in links]
-    firsts = [_first_ms(place, path) for path in paths]
-    in_git = git_ask.blobs_in_refs(place.root, min(firsts))
+    paths = [path for _, path, _ in wanted]
     blobs = git_ask.blob_ids(place.root, paths)
     if len(blobs) != len(paths):
         return []  # no git to ask, or a link vanished meanwhile: the next time will do
+    in_git = git_ask.blobs_in_refs(place.root, min(first for _, _, first in wanted))
     faults = []
     writer = place.identity.stored()
-    for (stream, path), blob in zip(links, blobs, strict=True):
+    for (stream, path, first), blob in zip(wanted, blobs, strict=True):
         if blob in in_git:
-            kept.drop(place, path)
+            if first < old:
+                kept.drop(place, path)
             continue
         owner = segments.writer_of(os.path.basename(path))
         if owner != writer and kept.is_at_work(place, owner):
@@ -97,6 +110,18 @@ def salvage(place: Place, handle_of: Callable[[str], StreamFiles]) -> list[Fault
         with handle.mutex:
             faults += _bring_back(place, handle, path, own=owner == writer)
     return faults
+
+
+def _is_in_tree(place: Place, stream: str, path: str) -> bool:
+    """Whether the working tree has all that a link has."""
+    target = os.path.join(place.root, *stream.split("/"), "events", os.path.basename(path))
+    try:
+        one, other = place.fs.stat(path), place.fs.stat(target)
+        if one.st_ino == other.st_ino:
+            return True
+        return steps.read_whole(place.fs, target).startswith(steps.read_whole(place.fs, path))
+    except FileNotFoundError:
+        return False
 
 
 def _bring_back(place: Place, handle: StreamFiles, path: str, *, own: bool) -> list[Fault]:
@@ -109,8 +134,6 @@ def _bring_back(place: Place, handle: StreamFiles, path: str, *, own: bool) -> l
         name = os.path.basename(path)
         target = os.path.join(handle.folder, name)
         if not missing:
-            if not _same_file(place, path, target):
-                kept.drop(place, path)
             return []
         if own:
             target = handle.take_number()
@@ -129,13 +152,6 @@ def _bring_back(place: Place, handle: StreamFiles, path: str, *, own: bool) -> l
     where = os.path.relpath(target, place.root)
     what = f"{missing} commits that git removed from the working tree before a git commit had them"
     return [Fault(handle.stream, where, what, harmless=True, action="brought back")]
-
-
-def _same_file(place: Place, path: str, target: str) -> bool:
-    try:
-        return place.fs.stat(path).st_ino == place.fs.stat(target).st_ino
-    except FileNotFoundError:
-        return False
 
 
 def _first_ms(place: Place, path: str) -> int:

@@ -169,8 +169,7 @@ def _exchange(history: History, tree: Tree) -> None:
     """Publish this branch, and merge what others published."""
     tree.save("before exchange")
     tree.must("fetch", "-q", "origin")
-    refs = tree.must("for-each-ref", "--format=%(refname)", "refs/remotes/origin").split()
-    refs = [ref for ref in refs if not ref.endswith("/HEAD")]
+    refs = tree.unmerged_refs()
     for ref in history.random.sample(refs, min(2, len(refs))):
         history.merge(tree, ref)
     name = f"{os.path.basename(tree.path)}-{tree.branch()}"

@@ -53,6 +53,7 @@ class Tree:
         self.history = history
         self.clone = clone
         self.path = path
+        self._folder = ""
 
     def git(self, *arguments: str, **environment: str) -> tuple[int, str]:
         return self.history.git(self.path, *arguments, **environment)
@@ -87,7 +88,7 @@ class Tree:
                     workspace.heal()
                 if left := self.unmerged():
                     raise Broken(f"heal left {left} in conflict")
-            if not self._under_way():
+            if not self.under_way():
                 return
             status, output = self.git(*go_on)
             if status and not self.unmerged():
@@ -95,14 +96,21 @@ class Tree:
                     raise Broken(f"git {go_on} cannot go on: {output}")
         raise Broken("a git command goes on for ever")
 
-    def _under_way(self) -> bool:
-        folder = self.must("rev-parse", "--git-dir").strip()
-        folder = os.path.join(self.path, folder)
-        marks = ("MERGE_HEAD", "REVERT_HEAD", "CHERRY_PICK_HEAD", "rebase-merge", "rebase-apply", "SQUASH_MSG")
-        return any(os.path.exists(os.path.join(folder, mark)) for mark in marks[:-1])
+    def under_way(self) -> bool:
+        if not self._folder:
+            self._folder = os.path.join(self.path, self.must("rev-parse", "--git-dir").strip())
+        marks = ("MERGE_HEAD", "REVERT_HEAD", "CHERRY_PICK_HEAD", "rebase-merge", "rebase-apply")
+        return any(os.path.exists(os.path.join(self._folder, mark)) for mark in marks)
 
     def branches(self) -> list[str]:
         return self.must("for-each-ref", "--format=%(refname:short)", "refs/heads").split()
+
+    def unmerged_refs(self) -> list[str]:
+        """One ref of the hub for each commit that is not in this branch yet."""
+        form = "--format=%(objectname) %(refname)"
+        found = self.must("for-each-ref", form, "--no-merged", "HEAD", "refs/remotes/origin").splitlines()
+        refs = dict(line.split(" ") for line in found)
+        return sorted(ref for ref in refs.values() if not ref.endswith("/HEAD"))
 
     def branch(self) -> str:
         return self.must("rev-parse", "--abbrev-ref", "HEAD").strip()
@@ -238,11 +246,11 @@ class History:
             with tree.open() as workspace:
                 workspace.heal()
             tree.save("healed")
-        for tree in self.trees:
+        for tree in reversed(self.trees):
             base = os.path.basename(tree.path)
             tree.must("branch", "-f", f"last-{base}", "HEAD")
-            for branch in tree.branches():
-                tree.must("push", "-q", "-f", "origin", f"{branch}:refs/heads/{base}-{branch}")
+            if tree.path == tree.clone:
+                tree.must("push", "-q", "-f", "origin", f"refs/heads/*:refs/heads/{base}-*")
         self._merge_all(self.random.sample(self.trees, len(self.trees)))
         self._merge_all(self.trees)
 
@@ -250,10 +258,9 @@ class History:
         """The first two merge every branch for themselves; the others take what came of it."""
         for index, tree in enumerate(order):
             tree.must("fetch", "-q", "origin")
-            refs = tree.must("for-each-ref", "--format=%(refname)", "refs/remotes/origin").split()
-            refs = [ref for ref in refs if not ref.endswith("/HEAD")]
-            if index > 1 and any("all-" in ref for ref in refs):
-                refs = [ref for ref in refs if "all-" in ref]
+            refs = tree.unmerged_refs()
+            if index > 1:
+                refs = [ref for ref in refs if "/all-" in ref]
             for ref in self.random.sample(refs, len(refs)):
                 self.merge(tree, ref)
             with tree.open() as workspace:
@@ -263,9 +270,10 @@ class History:
 
     def merge(self, tree: Tree, ref: str, *options: str) -> None:
         status, output = tree.git("merge", "-q", "--no-edit", "--allow-unrelated-histories", *options, ref)
-        if status and not tree.unmerged() and not tree._under_way():
+        if status and not tree.under_way():
             raise Broken(f"git merge {ref} in {tree.path}: {output}")
-        tree.settle("commit", "--no-edit", "-q")
+        if status:
+            tree.settle("commit", "--no-edit", "-q")
 
     def pop(self, tree: Tree) -> None:
         """Pop a stash; what git refuses to put back over newer files stays in the stash commit and is dropped."""

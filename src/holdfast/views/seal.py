@@ -18,7 +18,7 @@ ADDED = _HASH_AT - len(MARK) + _LENGTH
 """Characters by which a seal makes a view longer."""
 
 
-def sealed(text: str, state: dict[str, Any]) -> str:
+def sealed(text: str, state: dict[str, Any] | None) -> str:
     """The text with its seal filled in: the first empty ``sealed:`` field gets the hash of the whole, and the
     set of commits that the view shows. The field must come before all stored text."""
     marked = text.replace(MARK, f"{MARK}{_commits(state)} ", 1)
@@ -26,8 +26,10 @@ def sealed(text: str, state: dict[str, Any]) -> str:
     return marked[:at] + _hash(marked) + marked[at:]
 
 
-def _commits(state: dict[str, Any]) -> str:
+def _commits(state: dict[str, Any] | None) -> str:
     """Which commits are in the state. The latest one is not enough: a merge brings earlier ones."""
+    if state is None:
+        return f"{ids.ZERO}+{0:08x}"
     return f"{state['head'] or ids.ZERO}+{state['mix']:08x}"
 
 

@@ -99,7 +99,7 @@ def salvage(place: Place, handle_of: Callable[[str], StreamFiles]) -> list[Fault
     faults = []
     writer = place.identity.stored()
     for (stream, path, first), blob in zip(wanted, blobs, strict=True):
-        if blob in in_git:
+        if blob in in_git and not _is_cut(place, stream, path):
             if first < old:
                 kept.drop(place, path)
             continue
@@ -112,14 +112,35 @@ def salvage(place: Place, handle_of: Callable[[str], StreamFiles]) -> list[Fault
     return faults
 
 
+def _is_cut(place: Place, stream: str, path: str) -> bool:
+    """Whether the working tree has the segment, but not all of it: an old version was put back over it.
+
+    That is never a matter of branches, since git knows every segment in one version only.
+    """
+    return not _is_in_tree(place, stream, path) and _exists(place, _target(place, stream, path))
+
+
+def _target(place: Place, stream: str, path: str) -> str:
+    return os.path.join(place.root, *stream.split("/"), "events", os.path.basename(path))
+
+
+def _exists(place: Place, path: str) -> bool:
+    try:
+        place.fs.stat(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
 def _is_in_tree(place: Place, stream: str, path: str) -> bool:
     """Whether the working tree has all that a link has."""
-    target = os.path.join(place.root, *stream.split("/"), "events", os.path.basename(path))
+    target = _target(place, stream, path)
     try:
         one, other = place.fs.stat(path), place.fs.stat(target)
         if one.st_ino == other.st_ino:
             return True
-        return steps.read_whole(place.fs, target).startswith(steps.read_whole(place.fs, path))
+        found = {codec.id_of(line) for line in whole_lines(steps.read_whole(place.fs, target))}
+        return found.issuperset(map(codec.id_of, whole_lines(steps.read_whole(place.fs, path))))
     except FileNotFoundError:
         return False
 
@@ -135,7 +156,7 @@ def _bring_back(place: Place, handle: StreamFiles, path: str, *, own: bool) -> l
         target = os.path.join(handle.folder, name)
         if not missing:
             return []
-        if own:
+        if own and not _exists(place, target):
             target = handle.take_number()
         steps.make_folders(place.fs, handle.folder)
         contents = [data]

@@ -17,6 +17,8 @@ from holdfast.store.protocol import LONG_TAIL, Appended, Cursor, Fault, Store, T
 
 EVERY = LONG_TAIL
 """Commits between two snapshots: what an opening has to fold at most, whatever the length of the history."""
+CROWDED_EVERY = 10 * EVERY
+"""The same while several processes write: whoever keeps the snapshot has to read all the others first."""
 _RELEASE = f"{__version__}.{fold.RELEASE}"
 
 
@@ -96,7 +98,7 @@ class WorkingSet:
         if self._due:
             self._due = False
             self.save()
-        elif newest % EVERY == 0:
+        elif newest % CROWDED_EVERY == 0:
             self.refresh()
             self._due = self._saved < self.version
         self.crowded = True

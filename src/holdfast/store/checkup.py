@@ -85,9 +85,7 @@ def stray_files(place: Place, *, fix: bool) -> list[Fault]:
                 faults.append(Fault("", where, "a temp file left over", harmless=True, action="removed"))
         elif f"{os.sep}quarantine{os.sep}" in path and name.endswith(".json"):
             faults.append(
-                Fault(
-                    "", where, _report(place, path), harmless=True, action="kept for you to look at"
-                )
+                Fault("", where, _report(place, path), harmless=True, action="kept for you to look at")
             )
     return faults
 

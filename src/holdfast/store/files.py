@@ -76,6 +76,12 @@ class FilesStore:
             self.get,
             self.put,
         )
+        self._place.identity.copied = self._part
+
+    def _part(self, old: str, new: str) -> None:
+        from holdfast.store import copies
+
+        copies.part(self._place, old, new)
 
     def append(
         self,

@@ -66,7 +66,9 @@ def blob_ids(folder: str, paths: list[str]) -> list[str]:
 def blobs_in_refs(folder: str, since_ms: int) -> set[str]:
     """Every content that came into the history of any branch, tag, stash or worktree since a moment."""
     since = f"--since={max(0, since_ms // 1000 - _SLACK_S)}"
-    found = lines(folder, "log", "--all", "-m", since, "--raw", "--no-abbrev", "--no-renames", "--format=", "--", ".")
+    found = lines(
+        folder, "log", "--all", "-m", since, "--raw", "--no-abbrev", "--no-renames", "--format=", "--", "."
+    )
     return {line.split(" ")[3] for line in found if line.startswith(":")}
 
 
@@ -79,7 +81,9 @@ def versions(folder: str, path: str) -> list[Version]:
     if head is not None:
         found.setdefault(head.decode().strip(), "HEAD")
     commit = ""
-    for line in lines(folder, "log", "--all", "-m", "--raw", "--no-abbrev", "--no-renames", "--format=%h", "--", path):
+    for line in lines(
+        folder, "log", "--all", "-m", "--raw", "--no-abbrev", "--no-renames", "--format=%h", "--", path
+    ):
         if not line.startswith(":"):
             commit = line or commit
         elif (blob := line.split(" ")[3]).strip("0"):
@@ -94,7 +98,9 @@ def content(folder: str, blob: str) -> bytes | None:
 def unmerged(folder: str) -> list[str]:
     """Paths below ``folder`` (relative to it) that a merge left in conflict."""
     data = run(folder, "ls-files", "--unmerged", "-z", "--", ".") or b""
-    found = {entry.partition(b"\t")[2].decode("utf-8", "surrogateescape") for entry in data.split(b"\0") if entry}
+    found = {
+        entry.partition(b"\t")[2].decode("utf-8", "surrogateescape") for entry in data.split(b"\0") if entry
+    }
     return sorted(found)
 
 

@@ -76,14 +76,14 @@ class GitHead:
         self._watch(os.path.join(git, "HEAD"))
         self._watch(os.path.join(common, "refs", "stash"))
         self._head = self._resolve(common, _read(self._fs, self._watched[0]).strip())
-        stamps = " ".join("-" if stamp is None else "%x.%x.%x" % stamp for stamp in self._stamps)
+        stamps = " ".join("-" if stamp is None else _text(stamp) for stamp in self._stamps)
         self._token = f"{self._head} {stamps}"
         return self._token
 
     def index(self) -> str:
         """A text that differs once something was staged; empty without git or index."""
         stamp = self._stamp(os.path.join(self._places[0], "index")) if self._places else None
-        return "%x.%x.%x" % stamp if stamp else ""
+        return _text(stamp) if stamp else ""
 
     def may_be_staged(self, path: str) -> bool:
         """Whether git's index may hold a file whose path ends in ``path``."""
@@ -144,3 +144,8 @@ def _read(fs: FileSystem, path: str) -> str:
 
 def _is_folder(mode: int) -> bool:
     return mode & 0o170000 == 0o040000
+
+
+def _text(stamp: tuple[int, int, int]) -> str:
+    node, changed, size = stamp
+    return f"{node:x}.{changed:x}.{size:x}"

@@ -55,20 +55,25 @@ def from_git(place: Place, stream: str, path: str) -> Fault | None:
             sources.append(f"{len(news)} from {version.where}")
             own |= news
     joined = union([damaged, *contents])
-    marked = any(line.startswith((b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")) for line in damaged.split(b"\n"))
+    marked = any(
+        line.startswith((b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")) for line in damaged.split(b"\n")
+    )
     if not sources and not marked:
         return None
     aside = quarantine.save_aside(place, stream, path, damaged, "a damaged segment, before it was restored")
     steps.replace(place.fs, path, joined, tag=place.tag, durable=True)
     what = "conflict markers of a merge" if marked else "a damaged segment"
-    action = f"{len(own)} commits restored ({', '.join(sources) or 'all were in the file'}); the damaged file is {aside}"
+    origin = ", ".join(sources) or "all were in the file"
+    action = f"{len(own)} commits restored ({origin}); the damaged file is {aside}"
     return Fault(stream, name, what, harmless=True, action=action)
 
 
 def unmerged(place: Place, name: str) -> None:
     """Settle a segment that a merge left in conflict: the union of all sides. The caller holds the stream."""
     path = os.path.join(place.root, name)
-    contents = [git_ask.content(place.root, version.blob) or b"" for version in git_ask.versions(place.root, name)]
+    contents = [
+        git_ask.content(place.root, version.blob) or b"" for version in git_ask.versions(place.root, name)
+    ]
     try:
         contents.append(steps.read_whole(place.fs, path))
     except FileNotFoundError:

@@ -43,6 +43,7 @@ class StreamFiles(StreamReader):
     ) -> Appended:
         written = False
         try:
+            self._place.identity.writer()  # before anything is read: a copied folder is put in order first
             self.lock()
             try:
                 still = cursor is not None and cursor is self._latest and self._undisturbed()

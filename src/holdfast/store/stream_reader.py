@@ -251,11 +251,14 @@ class StreamReader:
 
 
 def _may_repeat(marks: dict[str, Mark]) -> bool:
-    """Whether two segments of one writer overlap in their ids, which only a copy of a segment can do."""
+    """Whether two segments with ids of one writer overlap, which only a copy of a segment can do.
+
+    A copy can be in a segment of another writer: what counts is who wrote its commits.
+    """
     reach: dict[str, list[tuple[str, str]]] = {}
-    for name, mark in marks.items():
+    for mark in marks.values():
         if mark.first:
-            reach.setdefault(segments.writer_of(name), []).append((mark.first, mark.last))
+            reach.setdefault(mark.first[-ids.WRITER_LENGTH :], []).append((mark.first, mark.last))
     for spans in reach.values():
         spans.sort()
         if any(earlier[1] >= later[0] for earlier, later in pairwise(spans)):

@@ -199,6 +199,8 @@ def _copy(history: History, tree: Tree) -> None:
     path = os.path.join(history.folder, history.name("c"))
     shutil.copytree(tree.clone, path, symlinks=True)
     history.trees.append(_tree(history, path, path))
+    # Only holdfast can see that the folder is a copy: what git commits before it was ever called stays as it is.
+    history.command(history.trees[-1])
 
 
 def _restore_backup(history: History, tree: Tree) -> None:
@@ -244,7 +246,11 @@ def _command_line(history: History, tree: Tree) -> None:
         done = subprocess.run(
             [sys.executable, "-c", program, *command, "--json"],
             cwd=tree.path,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "HOLDFAST_USER": os.path.basename(tree.clone)},
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(sys.path),
+                "HOLDFAST_USER": os.path.basename(tree.clone),
+            },
             capture_output=True,
             text=True,
             timeout=60,

@@ -91,10 +91,13 @@ class Tree:
             if not self.under_way():
                 return
             status, output = self.git(*go_on)
-            if status and not self.unmerged():
-                if self.git(go_on[0], "--skip")[0] and self.git(go_on[0], "--abort")[0]:
-                    raise Broken(f"git {go_on} cannot go on: {output}")
+            if status and not self.unmerged() and not self._given_up(go_on[0]):
+                raise Broken(f"git {go_on} cannot go on: {output}")
         raise Broken("a git command goes on for ever")
+
+    def _given_up(self, command: str) -> bool:
+        """Leave out what has become empty, or take the whole command back."""
+        return not self.git(command, "--skip")[0] or not self.git(command, "--abort")[0]
 
     def under_way(self) -> bool:
         if not self._folder:
@@ -299,7 +302,9 @@ class History:
         missing = set(self.acknowledged) - present
         if missing and not (self.reverted and missing <= self._in_git()):
             where = {self.acknowledged[commit] for commit in missing}
-            raise Broken(f"{len(missing)} acknowledged commits are gone, made in {sorted(where)}: {sorted(missing)}")
+            raise Broken(
+                f"{len(missing)} acknowledged commits are gone, made in {sorted(where)}: {sorted(missing)}"
+            )
 
     def _shown(self, tree: Tree) -> dict[str, str]:
         """Views, states and ids of a worktree."""
@@ -332,12 +337,16 @@ class History:
 
     def _in_git(self) -> set[str]:
         """The ids of all commits in the history of the hub: what a revert took out of the tree is still there."""
-        _, output = self.git(self.hub, "log", "--all", "-m", "--raw", "--no-abbrev", "--format=", "--", "*.jsonl")
+        _, output = self.git(
+            self.hub, "log", "--all", "-m", "--raw", "--no-abbrev", "--format=", "--", "*.jsonl"
+        )
         blobs = {line.split(" ")[3] for line in output.splitlines() if line.startswith(":")}
         found = set()
         for blob in blobs:
             if blob.strip("0"):
-                data = subprocess.run(["git", "cat-file", "blob", blob], cwd=self.hub, capture_output=True, check=True)
+                data = subprocess.run(
+                    ["git", "cat-file", "blob", blob], cwd=self.hub, capture_output=True, check=True
+                )
                 found |= {codec.id_of(line) for line in restore.whole_lines(data.stdout)}
         return found
 

@@ -43,7 +43,9 @@ def heal(workspace: Workspace) -> list[Fault]:
         faults.append(Fault("", ".", "git did not stage the healed files", action="stage them with git add"))
     for path in conflicted:
         if path not in staged:
-            faults.append(Fault("", path, "a merge left it in conflict", action="not ours to settle: edit it"))
+            faults.append(
+                Fault("", path, "a merge left it in conflict", action="not ours to settle: edit it")
+            )
     return faults
 
 

@@ -195,7 +195,9 @@ class Presence:
                 if mine:
                     return Lease(self, name, number)
                 if self._is_alive(holder) is not False:
-                    raise Held(f"{session} is held by {holder['by']} since {holder['since']}; nothing was changed.")
+                    raise Held(
+                        f"{session} is held by {holder['by']} since {holder['since']}; nothing was changed."
+                    )
             holder = {
                 "by": self._workspace.by,
                 "since": moment.iso(wall_clock()),
@@ -221,4 +223,6 @@ def of_agent(workspace: Workspace) -> Presence:
 
 
 def _overlap(one: str, other: str) -> bool:
-    return one == other or one.startswith(f"{other}{os.sep}") or other.startswith(f"{one}{os.sep}") or "." in (one, other)
+    if "." in (one, other):  # the whole project
+        return True
+    return f"{one}{os.sep}".startswith(f"{other}{os.sep}") or f"{other}{os.sep}".startswith(f"{one}{os.sep}")

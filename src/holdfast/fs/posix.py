@@ -60,3 +60,8 @@ class Posix:
 
 
 POSIX = Posix()
+
+
+def make_executable(path: str) -> None:
+    """Let a program that was just written be run."""
+    os.chmod(path, 0o755)  # noqa: S103 - a hook that git runs for everybody who may use the repository

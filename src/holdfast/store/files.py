@@ -191,6 +191,42 @@ class FilesStore:
         """Whether the workspace is inside a git repository."""
         return self._place.head.common is not None
 
+    def git_heads(self, stream: str) -> tuple[str, str]:
+        """Branch and commit when this place last wrote to a stream, and now; empty where that is not known."""
+        handle = self._handle(stream)
+        memory = handle.remembered()
+        head = self._place.head
+        return (head.head_in(memory.token) if memory else ""), head.head()
+
+    def newest_sessions(self, user: str | None, limit: int) -> tuple[list[str], int]:
+        """The newest sessions, and how many there are: only those that are returned are looked at."""
+        found = []
+        for owner in [user] if user else self._folders("sessions"):
+            found += [(name, owner) for name in self._folders(f"sessions/{owner}")]
+        found.sort(reverse=True)
+        chosen: list[str] = []
+        for name, owner in found:
+            if len(chosen) == limit:
+                break
+            if self.is_stream(f"sessions/{owner}/{name}"):
+                chosen.append(f"sessions/{owner}/{name}")
+        return chosen, len(found)
+
+    def sessions_in(self, root: str) -> list[str]:
+        """The sessions in the workspace of another worktree."""
+        found = []
+        for user in _list(self._fs, os.path.join(root, "sessions")):
+            for session in _list(self._fs, os.path.join(root, "sessions", user)):
+                if _is_stream(name := f"sessions/{user}/{session}"):
+                    found.append(name)
+        return found
+
+    def kept_sessions(self) -> list[str]:
+        """Sessions of which a segment is kept out of git's reach."""
+        from holdfast.store import kept
+
+        return sorted({stream for stream, _ in kept.links(self._place) if stream.startswith("sessions/")})
+
     def is_stream(self, name: str) -> bool:
         return _is_stream(name) and self._is_folder(f"{name}/events")
 
@@ -272,6 +308,13 @@ class FilesStore:
             return self._fs.names(os.path.join(self.root, name))
         except OSError as error:
             raise _mapped(error, name) from error
+
+
+def _list(fs: FileSystem, folder: str) -> list[str]:
+    try:
+        return sorted(fs.names(folder))
+    except OSError:
+        return []
 
 
 def _is_stream(name: str) -> bool:

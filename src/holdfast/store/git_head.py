@@ -18,6 +18,8 @@ _LARGEST_INDEX = 4 << 20
 _PLAIN_VERSIONS = (2, 3)
 """Versions of git's index that hold every path in full; version 4 leaves out what two paths share."""
 
+_THEN = "\t"
+
 Stamp = tuple[int, int, int] | None
 
 
@@ -64,6 +66,11 @@ class GitHead:
         self.token()
         return self._head
 
+    @staticmethod
+    def head_in(token: str) -> str:
+        """Branch and commit in an earlier token."""
+        return token.partition(_THEN)[0]
+
     def token(self) -> str:
         """A text that differs from every earlier one once git may have committed something; empty without git."""
         if self._places is None:
@@ -77,7 +84,7 @@ class GitHead:
         self._watch(os.path.join(common, "refs", "stash"))
         self._head = self._resolve(common, _read(self._fs, self._watched[0]).strip())
         stamps = " ".join("-" if stamp is None else _text(stamp) for stamp in self._stamps)
-        self._token = f"{self._head} {stamps}"
+        self._token = f"{self._head}{_THEN}{stamps}"
         return self._token
 
     def index(self) -> str:

@@ -82,7 +82,7 @@ class StreamFiles(StreamReader):
                     memory.highest,
                     commit_id,
                     {**memory.numbers, **planned.numbers} if planned.numbers else memory.numbers,
-                    memory.index,
+                    memory.git_index,
                 )
                 self._remember(memory)
                 after = None if blind else self._covering(tail, memory, commit_id)
@@ -136,7 +136,7 @@ class StreamFiles(StreamReader):
                 self._fs.stat(self.folder).st_mtime_ns == self._folder_stamp
                 and self._fs.stat_handle(self._segment_fd).st_size == memory.size
                 and self._place.head.token() == memory.token
-                and self._place.head.index() == memory.index
+                and self._place.head.index() == memory.git_index
             )
         except FileNotFoundError:
             return False
@@ -218,10 +218,10 @@ class StreamFiles(StreamReader):
         token, index = self._place.head.token(), self._place.head.index()
         if memory.segment and memory.token == token:
             name = segments.name_of(memory.writer, memory.segment)
-            if memory.index != index:
+            if memory.git_index != index:
                 if self._place.head.may_be_staged(f"{self.stream}/events/{name}"):
                     return self._new_segment(memory, token, index)
-                memory = memory._replace(index=index)
+                memory = memory._replace(git_index=index)
             mark = tail.cursor["s"].get(name)
             if mark is not None and self._open_segment(name):
                 size = self._fs.stat_handle(self._segment_fd).st_size
@@ -289,7 +289,7 @@ class StreamFiles(StreamReader):
         kept.keep(self._place, self.stream, path)
         steps.sync_names(self._fs, self.folder, os.path.dirname(self._place.root))
         memory = memory._replace(
-            segment=number, size=0, sum=codec.GENESIS, rows=0, token=token, highest=number, index=index
+            segment=number, size=0, sum=codec.GENESIS, rows=0, token=token, highest=number, git_index=index
         )
         self._remember(memory)
         return memory
@@ -297,6 +297,14 @@ class StreamFiles(StreamReader):
     def _next_number(self, memory: Memory) -> int:
         own = [segments.number_of(name) for name in self._listed if name.startswith(memory.writer)]
         return max(memory.highest, *own, 0) + 1
+
+    def remembered(self) -> Memory | None:
+        """What the writer remembers of the stream, read without the lock: to be shown, not to be built on."""
+        path = os.path.join(self._place.local, "locks", f"{self._flat}.lock")
+        try:
+            return decode_memory(steps.read_whole(self._fs, path))
+        except OSError:
+            return None
 
     def take_number(self) -> str:
         """The path of a new own segment, for commits that are brought back. The caller holds the stream."""

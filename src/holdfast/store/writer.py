@@ -43,7 +43,7 @@ class Memory(NamedTuple):
     clock: str
     """The latest id that it ever wrote."""
     numbers: dict[str, int]
-    index: str
+    git_index: str
     """What git's index was when the segment was last seen not to be in it."""
 
 

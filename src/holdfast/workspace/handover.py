@@ -9,6 +9,7 @@ from holdfast.errors import HoldfastError, Unavailable
 from holdfast.store.project_folder import CONTINUE, HANDOFF, ProjectFolder, beside
 from holdfast.store.protocol import Fault
 from holdfast.views import parts, seal
+from holdfast.workspace.alerts import alerts as around
 
 if TYPE_CHECKING:
     from holdfast.views.brief import Brief
@@ -37,6 +38,7 @@ def make_brief(session: Session, budget: int | None = None) -> Brief:
 
     working_set = session.peek()
     alerts = [f"DAMAGED {fault.where}: {fault.what}; `holdfast doctor`" for fault in working_set.faults]
+    alerts += around(session)
     return brief.brief(
         working_set.state,
         project_state(session.workspace),

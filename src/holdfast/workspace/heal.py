@@ -51,6 +51,8 @@ def heal(workspace: Workspace) -> list[Fault]:
 
 def files_store(workspace: Workspace) -> FilesStore | None:
     """The workspace's files engine; None on other engines, which git knows nothing of."""
+    if workspace.store.capabilities.name != "files":
+        return None
     from holdfast.store.files import FilesStore
 
     return workspace.store if isinstance(workspace.store, FilesStore) else None

@@ -167,6 +167,9 @@ def _bring_back(place: Place, handle: StreamFiles, path: str, *, own: bool) -> l
         contents = [data]
         try:
             contents.append(steps.read_whole(place.fs, target))
+            quarantine.save_aside(
+                place, handle.stream, target, contents[-1], "a segment that had lost commits"
+            )
         except FileNotFoundError:
             pass
         steps.replace(place.fs, target, union(contents), tag=place.tag, durable=True)

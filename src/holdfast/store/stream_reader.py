@@ -176,7 +176,7 @@ class StreamReader:
         at_hand = path == self._segment_path and found.st_ino == self._segment_node
         fd = self._segment_fd if at_hand else self._fs.open(path, os.O_RDONLY)
         try:
-            if not trusted and mark.offset and not self._ends_with(fd, mark):
+            if mark.offset and not self._ends_with(fd, mark):
                 return None
             return segments.read_open_part(self._fs, fd, mark, found.st_size, found.st_mtime_ns)
         finally:

@@ -186,7 +186,8 @@ class StreamReader:
     def _ends_with(self, fd: int, mark: Mark) -> bool:
         """Whether the line before the mark is the one that was read then."""
         end = self._fs.read(fd, SUM_AND_END, max(0, mark.offset - SUM_AND_END))
-        return bool(mark.sum) and end.rstrip(b"\r\n").endswith(mark.sum.encode() + b'"}')
+        whole = bool(mark.sum) and end.endswith(b"\n")
+        return whole and end.rstrip(b"\r\n").endswith(mark.sum.encode() + b'"}')
 
     def _read_all(self, names: list[str]) -> Tail:
         """Everything, from the first line on."""

@@ -19,6 +19,8 @@ from holdfast.store.stream_files import StreamFiles
 from holdfast.store.stream_reader import Place
 from holdfast.store.writer import Identity
 
+_OPEN_STREAMS = 100
+"""Streams with open files in one process."""
 _FORBIDDEN = frozenset([errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP])
 
 
@@ -273,8 +275,24 @@ class FilesStore:
         if handle is None:
             with self._mutex:
                 self._refuse_links(checked_stream(stream))
+                if len(self._handles) >= _OPEN_STREAMS:
+                    self._close_idle()
                 handle = self._handles.setdefault(stream, StreamFiles(self._place, stream))
         return handle
+
+    def _close_idle(self) -> None:
+        """Give the files of the longest known streams back: a process may see more streams than it may have files.
+
+        Whoever still holds such a handle can go on with it: it opens its files again.
+        """
+        for stream in list(self._handles)[: _OPEN_STREAMS // 2]:
+            handle = self._handles[stream]
+            if handle.mutex.acquire(blocking=False):
+                try:
+                    handle.close()
+                finally:
+                    handle.mutex.release()
+                del self._handles[stream]
 
     def _refuse_links(self, stream: str) -> None:
         path = self.root

@@ -46,7 +46,11 @@ def once(folder: str, command: str) -> float:
     environment = {**os.environ, "HOLDFAST_USER": "bench", "NO_COLOR": "1"}
     start = time.perf_counter()
     subprocess.run(
-        [sys.executable, "-c", PROGRAM, command], cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL
+        [sys.executable, "-c", PROGRAM, command],
+        cwd=folder,
+        env=environment,
+        check=True,
+        stdout=subprocess.DEVNULL,
     )
     return (time.perf_counter() - start) * 1000
 

@@ -26,12 +26,16 @@ def test_another_implementation_merges_segments_without_a_conflict(repository: P
             git("add", "-A")
             git("commit", "-q", "-m", f"{branch} {number}")
     with porcelain.open_repo(str(repository)) as repo:
-        conflicts = porcelain.merge(repo, "one", author=b"T <t@e.x>", committer=b"T <t@e.x>", message=b"merge")[1]
+        conflicts = porcelain.merge(
+            repo, "one", author=b"T <t@e.x>", committer=b"T <t@e.x>", message=b"merge"
+        )[1]
     assert [path for path in conflicts if path.endswith(b".jsonl")] == []
     with holdfast.open() as workspace:
         workspace.heal()
         again = workspace.session(name)
         texts = [e.data["text"] for c in again.log() for e in c.events if e.type == "note.added"]
-        assert sorted(texts) == sorted(f"{branch} {number}" for branch in ("one", "two") for number in range(3))
+        assert sorted(texts) == sorted(
+            f"{branch} {number}" for branch in ("one", "two") for number in range(3)
+        )
         assert again.peek().faults == ()
         assert [fault for fault in workspace.doctor() if not fault.harmless] == []

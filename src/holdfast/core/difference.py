@@ -5,7 +5,7 @@ Bookkeeping (heads, numbers, commit ids, counters of things that are listed anyw
 
 from __future__ import annotations
 
-from typing import Any
+from holdfast.typed import Any
 
 Change = dict[str, Any]
 """``{"what", "change": "set" | "added" | "closed" | "changed" | "removed", "before"?, "after"?}``."""

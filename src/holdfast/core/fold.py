@@ -8,12 +8,12 @@ its part of the state and brings the functions that fold its events (see ``core.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 from zlib import crc32
 
 from holdfast.core import commit as codec
 from holdfast.core import concepts, upcast
 from holdfast.core.commit import Commit
+from holdfast.typed import Any
 
 RELEASE = 3
 """Raised whenever the same commits fold to another state: snapshots of other releases are not used."""

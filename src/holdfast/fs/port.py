@@ -8,7 +8,8 @@ absolute strings, file handles are plain descriptors, and errors are ``OSError``
 from __future__ import annotations
 
 import os
-from typing import Protocol
+
+from holdfast.typed import Protocol
 
 
 class FileSystem(Protocol):

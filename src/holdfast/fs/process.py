@@ -7,15 +7,15 @@ is unique. A stopped or slow process is still there: no timer is asked.
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from holdfast.fs.port import FileSystem
 from holdfast.fs.posix import POSIX
+from holdfast.typed import Record
 
 _PROC = "/proc"
 
 
-class Process(NamedTuple):
+class Process(Record):
     """One process of one boot of one machine."""
 
     host: str

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import stat
-from typing import TYPE_CHECKING
 
 from holdfast.fs import steps
 from holdfast.store import kept, quarantine, segments
 from holdfast.store.protocol import Fault
 from holdfast.store.stream_files import StreamFiles
 from holdfast.store.stream_reader import Place
+from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

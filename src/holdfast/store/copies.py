@@ -8,10 +8,10 @@ contents. So the copy gives its version a name of its own; the commits in it cou
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from holdfast.store import segments
 from holdfast.store.writer import BLANK, decode_memory, encode_memory, read_note
+from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from holdfast.store.stream_reader import Place

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import NamedTuple
+
+from holdfast.typed import Record
 
 _CONTEXT = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY")
 """Set inside git's own hooks, for the command that runs the hook; we ask about the folder that we name."""
@@ -16,7 +17,7 @@ _SLACK_S = 86_400
 """Machines disagree about the time: look a day further back than the clock says."""
 
 
-class Version(NamedTuple):
+class Version(Record):
     """One content of a file that git has."""
 
     where: str
@@ -24,7 +25,7 @@ class Version(NamedTuple):
     blob: str
 
 
-class Tree(NamedTuple):
+class Tree(Record):
     """One worktree of the repository."""
 
     path: str

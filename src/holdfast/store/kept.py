@@ -10,12 +10,12 @@ under a new name; a name that git may know is never used twice.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from holdfast.errors import InvalidName
 from holdfast.fs import steps
 from holdfast.store import segments
 from holdfast.store.writer import Identity
+from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from holdfast.store.stream_reader import Place

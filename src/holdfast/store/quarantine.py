@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
 
 from holdfast.core import moment
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
 from holdfast.store import segments
+from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from holdfast.store.stream_reader import Place

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from holdfast.core import commit as codec
 from holdfast.core import ids
 from holdfast.fs import steps
 from holdfast.store import git_ask, kept, quarantine, segments
 from holdfast.store.protocol import Fault
+from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable

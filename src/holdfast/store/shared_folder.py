@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
 
 from holdfast.core.stream import checked_note
 from holdfast.fs import steps
@@ -18,6 +15,7 @@ from holdfast.fs.port import FileSystem
 from holdfast.fs.posix import POSIX
 from holdfast.fs.process import Process, agent, identify, is_alive
 from holdfast.store.git_head import find_git
+from holdfast.typed import Any
 
 __all__ = ["Process", "SharedFolder", "agent", "identify", "is_alive"]
 
@@ -83,8 +81,7 @@ class SharedFolder:
         except OSError:
             return None
 
-    @contextmanager
-    def held(self, name: str) -> Iterator[None]:
+    def held(self, name: str) -> Hold:
         """Hold a kernel lock for a change of several records; it dies with its holder."""
         path = self._at(f"{name}.lock")
         try:
@@ -92,8 +89,19 @@ class SharedFolder:
         except FileNotFoundError:
             steps.make_folders(self._fs, os.path.dirname(path))
             fd = self._fs.open(path, os.O_RDWR | os.O_CREAT)
-        try:
-            self._fs.lock(fd)
-            yield
-        finally:
-            self._fs.close(fd)
+        self._fs.lock(fd)
+        return Hold(self._fs, fd)
+
+
+class Hold:
+    """A kernel lock that is held until the ``with`` block ends."""
+
+    def __init__(self, fs: FileSystem, fd: int) -> None:
+        self._fs = fs
+        self._fd = fd
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, *_: object) -> None:
+        self._fs.close(self._fd)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from _thread import allocate_lock
-from typing import TYPE_CHECKING
 
 from holdfast.core import commit as codec
 from holdfast.core import ids, moment
@@ -19,6 +18,7 @@ from holdfast.store.protocol import Appended, Cursor, Ground, Plan, Tail
 from holdfast.store.segments import UNREAD, Mark
 from holdfast.store.stream_reader import SUM_AND_END, Place, StreamReader
 from holdfast.store.writer import BLANK, Memory, decode_memory, encode_memory, read_note
+from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from holdfast.store.ops import Ops
@@ -47,6 +47,9 @@ class StreamFiles(StreamReader):
             self.lock()
             try:
                 still = cursor is not None and cursor is self._latest and self._undisturbed()
+                if not still:
+                    # What follows may renew the note and then be refused: the old cursor would look new again.
+                    self._latest = None
                 blind = not still and unread and op is None and self._only_grown(cursor)
                 if still:
                     tail = self._nothing_new(cursor)
@@ -55,6 +58,7 @@ class StreamFiles(StreamReader):
                 else:
                     tail = self._read_again(cursor)
                 if op is not None and (first := self._first_with(op)) is not None:
+                    self._make_sure()
                     return Appended(first, cursor, tail.version, repeated=True)
                 if expect is not None and expect != tail.version:
                     raise Conflict(
@@ -216,6 +220,8 @@ class StreamFiles(StreamReader):
     def _ready(self, memory: Memory, tail: Tail) -> Memory:
         """The memory with a segment that may be appended to: the current one if every condition holds (I2)."""
         token, index = self._place.head.token(), self._place.head.index()
+        if memory.segment < 0:
+            memory = self._mended(memory)
         if memory.segment and memory.token == token:
             name = segments.name_of(memory.writer, memory.segment)
             if memory.git_index != index:
@@ -309,6 +315,8 @@ class StreamFiles(StreamReader):
     def take_number(self) -> str:
         """The path of a new own segment, for commits that are brought back. The caller holds the stream."""
         memory = self._recall(self.read(None))
+        if memory.segment < 0:
+            memory = self._mended(memory)
         number = self._next_number(memory)
         self._remember(memory._replace(segment=0, highest=number))
         return self._path(segments.name_of(memory.writer, number))
@@ -330,14 +338,43 @@ class StreamFiles(StreamReader):
             self._fs.sync(self._segment_fd)
         except OSError:
             # The kernel may have marked the lost pages clean: a second sync that succeeds proves nothing.
-            # So nobody appends to this segment again; the next commit opens a new one.
+            # So nobody appends to this segment again, and nothing that is only in it counts as stored, until
+            # its bytes were written once more, to a new file (I7).
             self.lock()
+            name = os.path.basename(self._segment_path)
             memory = decode_memory(read_note(self._fs, self._lock_fd))
-            if memory is not None and os.path.basename(self._segment_path) == segments.name_of(
-                memory.writer, memory.segment
-            ):
-                self._remember(memory._replace(segment=0))
+            if memory is not None and memory.writer == segments.writer_of(name):
+                self._remember(memory._replace(segment=-segments.number_of(name)))
+                try:
+                    self._mended(memory._replace(segment=-segments.number_of(name)))
+                except OSError:
+                    pass  # the note says that it still has to be done
             raise
+
+    def _mended(self, memory: Memory) -> Memory:
+        """Write the segment whose sync failed once more, so that what is read in it is also on the disk."""
+        path = self._path(segments.name_of(memory.writer, -memory.segment))
+        try:
+            data = steps.read_whole(self._fs, path)
+        except FileNotFoundError:
+            pass  # gone with a checkout: nothing in it can be repeated
+        else:
+            steps.replace(self._fs, path, data, tag=self._place.tag, durable=True)
+        memory = memory._replace(segment=0)
+        self._remember(memory)
+        return memory
+
+    def _make_sure(self) -> None:
+        """Before a repeated operation is acknowledged: who wrote it may have died, or failed, before its sync."""
+        memory = decode_memory(read_note(self._fs, self._lock_fd))
+        if memory is not None and memory.segment < 0:
+            self._mended(memory)
+        for name in self._names():
+            fd = self._fs.open(self._path(name), os.O_RDONLY)
+            try:
+                self._fs.sync(fd)
+            finally:
+                self._fs.close(fd)
 
     def _remember(self, memory: Memory) -> None:
         note = encode_memory(memory)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from itertools import count, pairwise
-from typing import Any, NamedTuple
 
 from holdfast.core import commit as codec
 from holdfast.core import ids
@@ -15,6 +14,7 @@ from holdfast.store.git_head import GitHead
 from holdfast.store.protocol import LONG_TAIL, Cursor, Fault, Tail
 from holdfast.store.segments import UNREAD, Mark
 from holdfast.store.writer import Identity
+from holdfast.typed import Any, Record
 
 _IN_MEMORY = 8 << 20
 """Streams up to this size are read whole at once; larger ones in a second, streaming pass."""
@@ -25,7 +25,7 @@ _serials = count()
 SUM_AND_END = codec.SUM_LENGTH + len('"}\r\n')
 
 
-class Place(NamedTuple):
+class Place(Record):
     """What all streams of a workspace share."""
 
     fs: FileSystem

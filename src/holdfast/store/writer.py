@@ -15,24 +15,24 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from typing import Any, NamedTuple
 from zlib import crc32
 
 from holdfast.core import ids
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
+from holdfast.typed import Any, Record
 
 _NOTE = 1 << 16
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 _text = json.encoder.encode_basestring_ascii
 
 
-class Memory(NamedTuple):
+class Memory(Record):
     """What the writer remembers of one stream."""
 
     writer: str
     segment: int
-    """The number of the segment that it appends to; 0 for none."""
+    """The number of the segment that it appends to; 0 for none; below 0 for one whose sync has failed."""
     size: int
     sum: str
     rows: int

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from holdfast.core import contested
+from holdfast.typed import Any
 from holdfast.views import parts
 from holdfast.views.budget import budget_lines
 from holdfast.views.markdown import cell, inline

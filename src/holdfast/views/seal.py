@@ -6,10 +6,9 @@ one whose seal does not fit was edited by a person, cut by a crash, or merged by
 
 from __future__ import annotations
 
-from typing import Any
-
 from holdfast.core import ids
 from holdfast.core.hashing import blake2b
+from holdfast.typed import Any
 
 MARK = "sealed: "
 _LENGTH = 16

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from holdfast.errors import HoldfastError
+from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from holdfast.workspace.session import Session

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.core import contested
 from holdfast.core.hashing import blake2b
 from holdfast.core.ids import safe_name
 from holdfast.errors import HoldfastError, NoSession
+from holdfast.typed import TYPE_CHECKING, Any, Record
 from holdfast.workspace.session import Session
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ LOOKED_AT = 30
 """How many of the newest sessions are opened to find an unfinished one."""
 
 
-class Choice(NamedTuple):
+class Choice(Record):
     """A session, and why it was chosen."""
 
     session: Session

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
 
 from holdfast.core.ids import is_session_id
 from holdfast.core.stream import last_part, owner
 from holdfast.store import git_ask
+from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.workspace.heal import files_store
 
 if TYPE_CHECKING:

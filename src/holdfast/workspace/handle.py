@@ -10,7 +10,6 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from holdfast.core import commit as codec
 from holdfast.core import fold, moment
@@ -18,6 +17,7 @@ from holdfast.core.commit import Commit, Draft, Event
 from holdfast.core.numbers import Mint
 from holdfast.errors import Conflict, NotFound, Usage
 from holdfast.store.protocol import Ground, Planned
+from holdfast.typed import TYPE_CHECKING, Any, Record, Self
 from holdfast.workspace.working_set import WorkingSet
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ Rule = Callable[[dict[str, Any], Mint], list[Event]]
 _OP_CAP = 200
 
 
-class Receipt(NamedTuple):
+class Receipt(Record):
     """What a command left behind."""
 
     id: str

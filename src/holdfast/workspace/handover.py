@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
 from holdfast.core.stream import PROJECT, last_part
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.store.project_folder import CONTINUE, HANDOFF, ProjectFolder, beside
 from holdfast.store.protocol import Fault
+from holdfast.typed import TYPE_CHECKING, Any, Record
 from holdfast.views import parts, seal
 from holdfast.workspace.alerts import alerts as around
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 AGENTS = "AGENTS.md"
 
 
-class Handover(NamedTuple):
+class Handover(Record):
     """What a handoff left behind."""
 
     receipt: Receipt

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from holdfast.core.stream import last_part, owner
 from holdfast.store.protocol import Fault
+from holdfast.typed import TYPE_CHECKING
 from holdfast.workspace import publish
 
 if TYPE_CHECKING:

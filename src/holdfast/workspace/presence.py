@@ -9,13 +9,13 @@ stream's lock, in the store's append: whoever lost the lease without noticing ca
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.core import moment
 from holdfast.core.hashing import blake2b
 from holdfast.errors import Conflict, Refused, Unavailable
 from holdfast.store import find
 from holdfast.store.shared_folder import Process, SharedFolder, agent, identify, is_alive
+from holdfast.typed import TYPE_CHECKING, Any, Record
 
 if TYPE_CHECKING:
     from holdfast.workspace.workspace import Workspace
@@ -41,7 +41,7 @@ class LeaseLost(Conflict):
     hint = "Read the state again: somebody else went on with this work."
 
 
-class Lease(NamedTuple):
+class Lease(Record):
     """The right to go on with a session, as long as nobody has a higher number."""
 
     presence: Presence

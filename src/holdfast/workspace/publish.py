@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from holdfast.store.protocol import Fault
+from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.views import seal
 
 if TYPE_CHECKING:

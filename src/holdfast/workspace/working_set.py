@@ -7,13 +7,13 @@ wrong with it costs no more than folding the stream again.
 from __future__ import annotations
 
 import json
-from typing import Any
 from zlib import crc32
 
 from holdfast import __version__
 from holdfast.core import fold, ids
 from holdfast.core.commit import Commit
 from holdfast.store.protocol import LONG_TAIL, Appended, Cursor, Fault, Store, Tail
+from holdfast.typed import Any
 
 EVERY = LONG_TAIL
 """Commits between two snapshots: what an opening has to fold at most, whatever the length of the history."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Any, Self
 
 from holdfast.core import commit as codec
 from holdfast.core import concepts, ids, moment
@@ -16,6 +15,7 @@ from holdfast.errors import InvalidName, NoSession, NotFound, Refused
 from holdfast.store import find
 from holdfast.store.protocol import Fault, Store
 from holdfast.store.url import open_store
+from holdfast.typed import TYPE_CHECKING, Any, Self
 from holdfast.workspace import publish
 from holdfast.workspace.handle import Handle
 from holdfast.workspace.session import Session

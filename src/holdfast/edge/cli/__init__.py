@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, NoReturn
 
 from holdfast.errors import HoldfastError
+from holdfast.typed import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from holdfast.edge.cli.command import Command

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
 
 from holdfast.core import moment
 from holdfast.edge.cli.command import Command, Output, on_session
 from holdfast.edge.render import clean, paint, when
 from holdfast.errors import NotFound
+from holdfast.typed import Any
 from holdfast.views import state_json
 from holdfast.workspace.history import Filter, find_thing, matching
 from holdfast.workspace.session import Session

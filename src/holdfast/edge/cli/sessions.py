@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
 
 from holdfast.core import contested
 from holdfast.core.stream import last_part, owner
 from holdfast.edge.cli.command import Command, Output, on_session, open_here
 from holdfast.edge.render import clean, paint, table, when
 from holdfast.errors import Usage
+from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.views import state_json
 from holdfast.workspace.handle import Handle
 from holdfast.workspace.session import Session

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from holdfast.edge.cli.command import Command, Output, nothing, open_here
 from holdfast.edge.render import clean, paint, table, when
 from holdfast.errors import HoldfastError
+from holdfast.typed import Any
 
 
 def _heal(arguments: argparse.Namespace) -> Output:

@@ -11,7 +11,19 @@ Change = dict[str, Any]
 """``{"what", "change": "set" | "added" | "closed" | "changed" | "removed", "before"?, "after"?}``."""
 
 _BOOKKEEPING = frozenset(
-    ["kind", "starter", "commits", "created", "updated", "by", "head", "numbers", "recent", "registers"]
+    [
+        "kind",
+        "starter",
+        "commits",
+        "created",
+        "updated",
+        "by",
+        "head",
+        "mix",
+        "numbers",
+        "recent",
+        "registers",
+    ]
 )
 _NOISE = frozenset(
     ["commit", "rivals", "at", "by", "origin", "closed_at", "closed_by", "settled_at", "settled_by"]

@@ -42,6 +42,9 @@ class FileSystem(Protocol):
     def rename(self, source: str, target: str) -> None:
         """Move a file over another one, atomically, within one folder tree."""
 
+    def link(self, source: str, target: str) -> None:
+        """Give a file a second name on the same file system; ``FileExistsError`` where the name is taken."""
+
     def unlink(self, path: str) -> None:
         """Remove a name."""
 

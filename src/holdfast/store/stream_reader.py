@@ -56,6 +56,7 @@ class StreamReader:
         self._seen_path, self._seen_node = "", 0
         self._listed: list[str] = []
         self._folder_stamp = -1
+        self._listed_at = -1
         self._generation = 0
         self._own_newest: str | None = None
         self._own_generation = 0
@@ -85,6 +86,10 @@ class StreamReader:
                 self._renew_listing([])
             return self._listed
         if stamp != self._folder_stamp:
+            if stamp != self._listed_at:
+                # The names may be the same and the files others: git replaces files, which is seen here alone.
+                self._listed_at = stamp
+                self._generation += 1
             self._renew_listing(sorted(filter(segments.is_segment, self._fs.names(self.folder))))
             now = self._place.clock() * 1_000_000
             self._folder_stamp = stamp if stamp < now - _SETTLED_NS else -1
@@ -143,6 +148,8 @@ class StreamReader:
             new_faults += [(f"{name}:{t.line}", t.what, t.kept) for t in part.troubles]
         if parts > 1:
             lines.sort(key=codec.id_of)
+            if any(codec.id_of(one) == codec.id_of(other) for one, other in pairwise(lines)):
+                return None  # a segment arrived together with a copy of it
         if lines:
             if codec.id_of(lines[0]) <= head:  # history arrived that belongs before what the reader has
                 return None
@@ -169,7 +176,7 @@ class StreamReader:
         at_hand = path == self._segment_path and found.st_ino == self._segment_node
         fd = self._segment_fd if at_hand else self._fs.open(path, os.O_RDONLY)
         try:
-            if not trusted and mark.offset and not self._ends_with(fd, mark):
+            if mark.offset and not self._ends_with(fd, mark):
                 return None
             return segments.read_open_part(self._fs, fd, mark, found.st_size, found.st_mtime_ns)
         finally:
@@ -179,7 +186,8 @@ class StreamReader:
     def _ends_with(self, fd: int, mark: Mark) -> bool:
         """Whether the line before the mark is the one that was read then."""
         end = self._fs.read(fd, SUM_AND_END, max(0, mark.offset - SUM_AND_END))
-        return bool(mark.sum) and end.rstrip(b"\r\n").endswith(mark.sum.encode() + b'"}')
+        whole = bool(mark.sum) and end.endswith(b"\n")
+        return whole and end.rstrip(b"\r\n").endswith(mark.sum.encode() + b'"}')
 
     def _read_all(self, names: list[str]) -> Tail:
         """Everything, from the first line on."""
@@ -244,11 +252,14 @@ class StreamReader:
 
 
 def _may_repeat(marks: dict[str, Mark]) -> bool:
-    """Whether two segments of one writer overlap in their ids, which only a copy of a segment can do."""
+    """Whether two segments with ids of one writer overlap, which only a copy of a segment can do.
+
+    A copy can be in a segment of another writer: what counts is who wrote its commits.
+    """
     reach: dict[str, list[tuple[str, str]]] = {}
-    for name, mark in marks.items():
+    for mark in marks.values():
         if mark.first:
-            reach.setdefault(segments.writer_of(name), []).append((mark.first, mark.last))
+            reach.setdefault(mark.first[-ids.WRITER_LENGTH :], []).append((mark.first, mark.last))
     for spans in reach.values():
         spans.sort()
         if any(earlier[1] >= later[0] for earlier, later in pairwise(spans)):

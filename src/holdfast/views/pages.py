@@ -163,7 +163,7 @@ def _head(state: dict[str, Any], title: str) -> list[str]:
 
 
 def _page(lines: list[str], state: dict[str, Any]) -> str:
-    return sealed("\n".join(lines).rstrip("\n") + "\n", state["head"])
+    return sealed("\n".join(lines).rstrip("\n") + "\n", state)
 
 
 def _minute(at: str) -> str:

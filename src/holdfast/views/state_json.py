@@ -249,4 +249,4 @@ def render(state: dict[str, Any]) -> str:
         text = _inert(text)
         if len(text.encode()) + ADDED < CAP:
             break
-    return sealed(text, state["head"])
+    return sealed(text, state)

@@ -37,7 +37,7 @@ def render(state: dict[str, Any]) -> str:
         *_stack(state),
         *_recent(state),
     ]
-    return sealed("\n".join(lines).rstrip("\n") + "\n", state["head"])
+    return sealed("\n".join(lines).rstrip("\n") + "\n", state)
 
 
 def _field(text: object) -> str:

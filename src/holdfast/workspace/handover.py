@@ -8,6 +8,7 @@ from holdfast.store.project_folder import CONTINUE, HANDOFF, ProjectFolder, besi
 from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING, Any, Record
 from holdfast.views import parts, seal
+from holdfast.workspace.alerts import alerts as around
 
 if TYPE_CHECKING:
     from holdfast.views.brief import Brief
@@ -36,6 +37,7 @@ def make_brief(session: Session, budget: int | None = None) -> Brief:
 
     working_set = session.peek()
     alerts = [f"DAMAGED {fault.where}: {fault.what}; `holdfast doctor`" for fault in working_set.faults]
+    alerts += around(session)
     return brief.brief(
         working_set.state,
         project_state(session.workspace),

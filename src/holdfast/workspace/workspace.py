@@ -22,7 +22,9 @@ from holdfast.workspace.session import Session
 
 if TYPE_CHECKING:
     from holdfast.store.beside import Beside
+    from holdfast.workspace.choose import Choice
     from holdfast.workspace.person import Person
+    from holdfast.workspace.presence import Presence
     from holdfast.workspace.project import Project
 
 POINTER = "local/current"
@@ -74,6 +76,7 @@ class Workspace:
         self.origin = origin
         self._stale: dict[str, Handle] = {}
         self._published = 0
+        self._presence: Presence | None = None
         self._faults: list[Fault] = []
 
     @property
@@ -135,6 +138,40 @@ class Workspace:
         prefix = f"sessions/{checked_name(user, 'user')}/" if user else "sessions/"
         return sorted(self.store.streams(prefix), key=last_part, reverse=True)
 
+    def newest(self, user: str | None, limit: int) -> list[str]:
+        """The streams of the newest sessions, newest first."""
+        return self.page(user, limit)[0]
+
+    def page(self, user: str | None, limit: int) -> tuple[list[str], int]:
+        """The newest sessions and how many there are. Ten thousand sessions cost no more than ten."""
+        from holdfast.workspace.heal import files_store
+
+        if user is not None:
+            checked_name(user, "user")
+        store = files_store(self)
+        if store is not None:
+            return store.newest_sessions(user, limit)
+        streams = self.sessions(user=user)
+        return streams[:limit], len(streams)
+
+    def pick(self) -> Choice:
+        """The session to go on with when nobody names one, and why that one."""
+        from holdfast.workspace.choose import pick
+
+        return pick(self)
+
+    def for_host(self, host: str, host_session: str) -> Choice:
+        """The session that an agent host's own session works on; a new one goes on with what ``pick`` finds."""
+        from holdfast.workspace.choose import for_host
+
+        return for_host(self, host, host_session)
+
+    def bind_host(self, host: str, host_session: str, session: Session) -> None:
+        """Remember that an agent host's own session works on ``session``."""
+        from holdfast.workspace.choose import bind
+
+        bind(self, host, host_session, session)
+
     def current(self) -> str | None:
         """The id of this place's current session, if there is one."""
         note = self.store.get(POINTER)
@@ -189,6 +226,15 @@ class Workspace:
             return Beside(os.path.dirname(self.where), os.path.join(self.where, stream))
         return Beside(find.project_root(os.getcwd()))
 
+    @property
+    def presence(self) -> Presence:
+        """Who works in the worktrees of this repository."""
+        if self._presence is None:
+            from holdfast.workspace.presence import of_agent
+
+            self._presence = of_agent(self)
+        return self._presence
+
     # -- across sessions ----------------------------------------------------------------------------------
 
     def recover(self) -> list[dict[str, Any]]:
@@ -202,6 +248,19 @@ class Workspace:
     def doctor(self, *, fix: bool = False) -> list[Fault]:
         """Everything that is wrong in the workspace; with ``fix``, mend what can be mended without losing anything."""
         return self.store.check(fix=fix) + publish.check(self, fix=fix)
+
+    def salvage(self) -> list[Fault]:
+        """Bring back commits that git removed from the working tree before a git commit had them."""
+        from holdfast.workspace.heal import files_store
+
+        store = files_store(self)
+        return store.salvage() if store is not None else []
+
+    def heal(self) -> list[Fault]:
+        """Put right what a merge left in our files: conflicts, markers, stale views, lost segments."""
+        from holdfast.workspace.heal import heal
+
+        return heal(self)
 
     # -- views --------------------------------------------------------------------------------------------
 

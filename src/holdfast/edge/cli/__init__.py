@@ -62,6 +62,12 @@ GROUPS = {
         "show": "history",
         "diff": "history",
     },
+    "Working beside others": {
+        "who": "team",
+        "claim": "team",
+        "release": "team",
+        "hook-commit-message": "team",
+    },
     "Knowledge": {
         "backlog": "backlogs",
         "budget": "budgets",
@@ -76,6 +82,7 @@ GROUPS = {
     "Programs and upkeep": {
         "record": "notes",
         "doctor": "setup",
+        "heal": "team",
         "agents-md": "handoffs",
     },
 }

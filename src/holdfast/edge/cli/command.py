@@ -6,12 +6,14 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from holdfast.errors import Usage
 
 if TYPE_CHECKING:
+    from holdfast.workspace.handle import Receipt
+    from holdfast.workspace.project import Project
     from holdfast.workspace.session import Session
     from holdfast.workspace.workspace import Workspace
 
@@ -33,6 +35,8 @@ class Command(NamedTuple):
     examples: tuple[str, ...]
     writes: bool = False
     """Takes --op and --expect."""
+    verbs: Mapping[str, Command] = {}
+    """The commands of a group such as ``backlog``: the next word names one."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -54,9 +58,11 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
 def parser(name: str, command: Command) -> argparse.ArgumentParser:
     """The argument parser of a command."""
     examples = "\n".join(f"  $ {example}" for example in command.examples)
+    about = "".join(f"\n  {verb.ljust(10)}{each.summary}" for verb, each in command.verbs.items())
     built = _Parser(
         prog=f"holdfast {name}",
-        description=command.summary,
+        usage=f"holdfast {name} {'|'.join(command.verbs)} [--help] …" if command.verbs else None,
+        description=command.summary + (f"\n{about}" if about else ""),
         epilog=f"examples:\n{examples}",
         formatter_class=_formatter,
         allow_abbrev=False,
@@ -78,8 +84,39 @@ def parser(name: str, command: Command) -> argparse.ArgumentParser:
     return built
 
 
+def no_arguments(parser: argparse.ArgumentParser) -> None:
+    """For a command without arguments of its own."""
+    del parser
+
+
+def group(summary: str, verbs: dict[str, Command]) -> Command:
+    """A command whose next word names what to do; alone, it does what the first of ``verbs`` does."""
+    first = next(iter(verbs.values()))
+    examples = tuple(command.examples[0] for command in verbs.values())
+    return Command(summary, no_arguments, first.run, examples, verbs=verbs)
+
+
+def _verb(name: str, command: Command, given: list[str]) -> tuple[str, Command, list[str]]:
+    """The command of a group that the next word names, and the words after it."""
+    place = next((n for n, word in enumerate(given) if not word.startswith("-")), None)
+    if place is not None and given[place] in command.verbs:
+        verb = given[place]
+        return f"{name} {verb}", command.verbs[verb], [*given[:place], *given[place + 1 :]]
+    if place == 0:
+        raise Usage(
+            f"holdfast {name} has no {given[0][:40]!r}; it has {', '.join(command.verbs)}.",
+            hint=f"`holdfast {name} --help` says what each does.",
+        )
+    if "--help" in given or "-h" in given:
+        return name, command, given
+    first = next(iter(command.verbs))
+    return f"{name} {first}", command.verbs[first], given
+
+
 def run(name: str, command: Command, given: list[str]) -> int:
     """Parse, run, print."""
+    if command.verbs:
+        name, command, given = _verb(name, command, given)
     try:
         arguments = parser(name, command).parse_args(given)
     except SystemExit as stop:  # --help has printed
@@ -112,3 +149,14 @@ def on_session(
             for fault in workspace.publish():
                 sys.stderr.write(f"holdfast: {fault.where}: {fault.what}; {fault.action}.\n")
         return output
+
+
+def on_project(arguments: argparse.Namespace, act: Callable[[Project], Output]) -> Output:
+    """Run ``act`` on the project of the workspace that the arguments name."""
+    with open_here(arguments) as workspace:
+        return act(workspace.project)
+
+
+def receipt_output(text: str, receipt: Receipt, **data: Any) -> Output:
+    """What a command that wrote one commit says."""
+    return Output(text, {"id": receipt.id, "version": receipt.version, "commit": receipt.commit, **data})

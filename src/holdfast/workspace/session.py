@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from holdfast.core.stream import last_part, owner
 from holdfast.workspace.handle import Handle
+from holdfast.workspace.verbs.batches import Batches
 from holdfast.workspace.verbs.decisions import Decisions
 from holdfast.workspace.verbs.goals import Goals
 from holdfast.workspace.verbs.notes import Notes
 from holdfast.workspace.verbs.phases import Phases
 
 
-class Session(Goals, Phases, Decisions, Notes, Handle):
+class Session(Goals, Phases, Decisions, Notes, Batches, Handle):
     """One piece of work. A handle belongs to one thread; make one per thread."""
 
     @property

@@ -21,18 +21,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from holdfast.core.commit import Commit
-    from holdfast.core.concepts import decision, note, own, phase, session
+    from holdfast.core.concepts import batch, decision, note, own, phase, session
 
-__all__ = ["decision", "note", "own", "phase", "session"]
+__all__ = ["batch", "decision", "note", "own", "phase", "session"]
 
 KINDS: dict[str, tuple[str, ...]] = {
-    "session": ("session", "phase", "decision", "note", "own"),
+    "session": ("session", "phase", "decision", "note", "batch", "own"),
     "project": ("decision", "note", "own"),
     "user": ("note", "own"),
 }
 """The concepts of each kind of stream, in the order of their parts in the state."""
 
 NOUNS = {
+    "batch": "batch",
     "decision": "decision",
     "goal": "session",
     "note": "note",

@@ -35,6 +35,7 @@ GROUPS = {
         "diff": "history",
     },
     "Programs and upkeep": {
+        "batch": "batches",
         "record": "notes",
         "doctor": "setup",
     },

@@ -110,7 +110,7 @@ def _failed(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None
         "by": commit.by,
     }
     others = [old for old in batch["failures"] if old["item"] != data["item"]]
-    batch["failures"] = [*others, failure][-4 * LAST :]
+    batch["failures"] = [*others, failure][-2 * LAST :]
 
 
 def _released(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:

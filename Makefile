@@ -28,7 +28,7 @@ bench: $(VENV)/.package
 	$(BIN)/python -m bench
 
 docs: $(VENV)/.package
-	$(BIN)/python -m docs.reference
+	$(BIN)/python tools/reference.py
 
 lock:
 	$(PYTHON) -m venv $(VENV)

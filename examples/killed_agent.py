@@ -22,7 +22,9 @@ def agent(folder: str) -> None:
     os.chdir(folder)
     with holdfast.open(by="agent-1") as workspace:
         session = workspace.start("Release version 2.0", phases=["prepare", "publish", "announce"])
-        with session.acting("Bump the version", because="2.0 breaks an interface", action="write VERSION") as act:
+        with session.acting(
+            "Bump the version", because="2.0 breaks an interface", action="write VERSION"
+        ) as act:
             with open("VERSION", "w") as file:
                 file.write("2.0\n")
             act.outcome("VERSION says 2.0")
@@ -52,7 +54,9 @@ def main() -> None:
         run("init")
 
         say("An agent works in it, in a process of its own.")
-        worker = subprocess.Popen([sys.executable, __file__, "--agent", folder], stdout=subprocess.PIPE, text=True)
+        worker = subprocess.Popen(
+            [sys.executable, __file__, "--agent", folder], stdout=subprocess.PIPE, text=True
+        )
         assert worker.stdout is not None
         line = worker.stdout.readline()
         if not line:

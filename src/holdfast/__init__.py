@@ -13,9 +13,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["HoldfastError", "Session", "Workspace", "__version__", "open"]
+__all__ = ["HoldfastError", "Session", "Workspace", "__version__", "checkpoint", "open"]
 
 if TYPE_CHECKING:
+    from holdfast.checkpointing import checkpoint
     from holdfast.errors import HoldfastError
     from holdfast.workspace.session import Session
     from holdfast.workspace.workspace import Workspace
@@ -25,6 +26,7 @@ _HOMES = {
     "HoldfastError": ("holdfast.errors", "HoldfastError"),
     "Session": ("holdfast.workspace.session", "Session"),
     "Workspace": ("holdfast.workspace.workspace", "Workspace"),
+    "checkpoint": ("holdfast.checkpointing", "checkpoint"),
     "open": ("holdfast.workspace.workspace", "open_workspace"),
 }
 

@@ -114,7 +114,9 @@ def test_state_stays_small_with_many_items(session: holdfast.Session) -> None:
         ([{1, 2}], Refused),
     ],
 )
-def test_sizes_are_limited_at_write(session: holdfast.Session, items: list[object], error: type[Exception]) -> None:
+def test_sizes_are_limited_at_write(
+    session: holdfast.Session, items: list[object], error: type[Exception]
+) -> None:
     """What is over a limit is refused, and nothing is written."""
     before = session.version
     with pytest.raises(error):

@@ -1,7 +1,7 @@
-"""A bounded collection in the state: everything that is open, the last few closed ones, and counts for the rest.
+"""A bounded collection in the state: what is open, the last few closed ones, and counts for the rest.
 
-``{"open": {id: entry}, "closed": [entry], "opened": n, "done": n}``. Tasks, loops, risks, blockers … are all of
-this form.
+``{"open": {id: entry}, "closed": [entry], "opened": n, "done": n}``. Tasks, loops, risks, blockers … are all
+of this form.
 """
 
 from __future__ import annotations
@@ -74,6 +74,7 @@ def check_room(state: dict[str, Any], name: str, what: str) -> None:
 def find(state: dict[str, Any], name: str, text: str, what: str) -> dict[str, Any]:
     """Rule: the open entry that a person means by ``text``; says so if it was closed before."""
     collection = state[name]
+    text = numbers.whole(state, text)
     try:
         entry: dict[str, Any] = collection["open"][numbers.resolve(text, collection["open"], f"open {what}")]
         return entry
@@ -85,3 +86,19 @@ def find(state: dict[str, Any], name: str, text: str, what: str) -> dict[str, An
                     "Nothing was written."
                 ) from None
         raise
+
+
+def known(state: dict[str, Any], name: str, text: str, prefix: str, what: str) -> str:
+    """Rule: the full id of an entry that is or was there, also one that was closed so long ago that only its
+    number is left."""
+    if name not in state:
+        raise Refused(f"There are no {name} in this stream; nothing was written.")
+    collection = state[name]
+    ids = [*collection["open"], *(closed["id"] for closed in collection["closed"])]
+    try:
+        return numbers.resolve(text, ids, what)
+    except NotFound:
+        given = numbers.given(state, text, prefix)
+        if given is None:
+            raise
+        return given

@@ -14,7 +14,7 @@ from holdfast.core.commit import Commit
 MAX_RIVALS = 8
 
 Register = dict[str, Any]
-"""``{"value", "id", "at", "by", "rivals": [{"value", "id", "at", "by"}]}``."""
+"""``{"value", "id", "at", "by", "origin", "rivals": [{"value", "id", "at", "by", "origin"}]}``."""
 
 
 def put(registers: dict[str, Any], name: str, value: Any, saw: list[str], commit: Commit) -> None:
@@ -22,7 +22,7 @@ def put(registers: dict[str, Any], name: str, value: Any, saw: list[str], commit
     old: Register | None = registers.get(name)
     rivals = []
     if old is not None:
-        former = [*old["rivals"], {key: old[key] for key in ("value", "id", "at", "by")}]
+        former = [*old["rivals"], {key: old[key] for key in ("value", "id", "at", "by", "origin")}]
         rivals = [rival for rival in former if rival["id"] not in saw and rival["id"] != commit.id]
         rivals = [rival for rival in rivals if rival["value"] != value]
     registers[name] = {
@@ -30,6 +30,7 @@ def put(registers: dict[str, Any], name: str, value: Any, saw: list[str], commit
         "id": commit.id,
         "at": commit.at,
         "by": commit.by,
+        "origin": commit.origin,
         "rivals": rivals[-MAX_RIVALS:],
     }
 
@@ -48,10 +49,12 @@ def seen(registers: dict[str, Any], name: str) -> list[str]:
     return [*(rival["id"] for rival in register["rivals"]), register["id"]]
 
 
+def seen_value(registers: dict[str, Any], name: str) -> list[str]:
+    """What a set that only follows from another command names: rivals stay, since nobody chose among them."""
+    register = registers.get(name)
+    return [] if register is None else [register["id"]]
+
+
 def contests(registers: dict[str, Any]) -> list[dict[str, Any]]:
     """Every contested value: its name, its present value, and the rivals."""
-    return [
-        {"name": name, "value": register["value"], "by": register["by"], "rivals": register["rivals"]}
-        for name, register in sorted(registers.items())
-        if register["rivals"]
-    ]
+    return [{"name": name, **register} for name, register in sorted(registers.items()) if register["rivals"]]

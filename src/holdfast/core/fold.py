@@ -14,7 +14,7 @@ from holdfast.core import commit as codec
 from holdfast.core import concepts, upcast
 from holdfast.core.commit import Commit
 
-RELEASE = 1
+RELEASE = 2
 """Raised whenever the same commits fold to another state: snapshots of other releases are not used."""
 
 RECENT = 10
@@ -59,6 +59,8 @@ def fold(state: State, lines: Iterable[bytes | Commit]) -> State:
                 continue
             data = upcast.to_current(event, meaning)
             meaning.fold(state, data, commit)
+            if meaning.watch is not None:
+                meaning.watch(state, data, commit)
             if meaning.headline is not None:
                 state["recent"].append(
                     {

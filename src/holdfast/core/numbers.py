@@ -33,7 +33,7 @@ def note(state: dict[str, Any], short_id: str) -> None:
     """Fold: this number is used."""
     prefix, _, rest = short_id.partition("-")
     digits, dot, tag = rest.partition(".")
-    if digits.isdigit():
+    if digits.isdecimal():
         used = state["numbers"].setdefault(dot + tag, {})
         used[prefix] = max(used.get(prefix, 0), int(digits))
 
@@ -50,13 +50,35 @@ def resolve(text: str, known: Iterable[str], what: str) -> str:
     if len(matches) == 1:
         return matches[0]
     if matches:
-        raise Refused(f"{text} can mean {', '.join(sorted(matches))}.", hint="Give the id in full.")
-    raise NotFound(f"There is no {what} {text[:80]}.", hint="`holdfast status` shows what is open.")
+        raise Refused(
+            f"{text.rstrip('.')} can mean {', '.join(sorted(matches))}.", hint="Give the id in full."
+        )
+    raise NotFound(
+        f"There is no {what} {text[:80].rstrip('.')}.", hint="`holdfast status` shows what is open."
+    )
+
+
+def whole(state: dict[str, Any], text: str) -> str:
+    """``text`` for ``resolve``: where every number carries a tag, a person may leave all of the tag away."""
+    return text if state["starter"] or "." in text else f"{text}."
+
+
+def given(state: dict[str, Any], text: str, prefix: str) -> str | None:
+    """The id with this prefix that a person means by ``text``, if it was ever given out in the stream."""
+    before, _, rest = text.strip().partition("-")
+    digits, dot, tag = rest.partition(".")
+    if before.upper() != prefix or not (digits.isascii() and digits.isdecimal() and len(digits) < 10):
+        return None
+    number, mark = int(digits), dot + tag.lower()
+    if not 0 < number <= state["numbers"].get(mark, {}).get(prefix, 0):
+        return None
+    return f"{prefix}-{number:0{_WIDTH.get(prefix, 1)}d}{mark}"
 
 
 def same(short_id: str, text: str) -> bool:
     """Whether ``text`` is a person's way to write ``short_id``."""
-    return _plain(short_id) == _plain(text)
+    known, wanted = _plain(short_id), _plain(text)
+    return known == wanted or (wanted.endswith(".") and known.startswith(wanted))
 
 
 def _plain(short_id: str) -> str:

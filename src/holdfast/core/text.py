@@ -43,5 +43,6 @@ def excerpt(text: str, length: int = EXCERPT) -> str:
 
 def one_line(text: str, length: int = 120) -> str:
     """The first ``length`` characters of a text on one line, for headlines and tables."""
-    line = " ".join(text.split())
-    return line if len(line) <= length else line[: length - 1] + "…"
+    head = text[: 8 * length]  # a megabyte is not split up for the sake of a line
+    line = " ".join(head.split())
+    return line if len(line) <= length and len(head) == len(text) else line[: length - 1] + "…"

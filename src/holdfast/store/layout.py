@@ -36,6 +36,8 @@ format = 1
 GITATTRIBUTES = """\
 # Segments are bytes that only their writer appends to: no line-ending conversion, no textual merge.
 *.jsonl -text merge=binary
+# Long messages are kept with their hash.
+message-*.txt -text
 # Views are made from segments; the next command makes them anew whatever a merge left.
 STATE.md text eol=lf linguist-generated
 state.json text eol=lf linguist-generated

@@ -2,25 +2,50 @@
 
 from __future__ import annotations
 
-_SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_[]<>|"})
-_HIDDEN = {*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xFEFF}
-"""Zero-width and bidirectional marks: they can make a line read as what it is not."""
+_SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_[]<>|~&"})
+
+_STARTS = tuple("#+-=:")
+"""What makes something of a line that begins with it."""
+_DIGITS = "0123456789"
+
+_SMALL = frozenset(
+    code
+    for first, last in (
+        *((0x00, 0x08), (0x0B, 0x1F), (0x7F, 0x9F), (0xAD, 0xAD)),  # controls and escapes, soft hyphen
+        *((0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F)),  # fillers
+        *((0x200B, 0x200F), (0x2028, 0x202E), (0x2060, 0x206F)),  # zero width, line ends, direction
+        *((0x3164, 0x3164), (0xFE00, 0xFE0D), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFFF)),
+    )
+    for code in range(first, last + 1)
+)
+
+
+def hidden_in(text: str) -> list[str]:
+    """The characters in a text that act on a terminal, turn a line around, or are seen by machines alone.
+
+    By code point, not by the properties of Unicode: those differ between releases of Python, and a view must not.
+    """
+    if text.isascii() and text.isprintable():
+        return []
+    return sorted(
+        character
+        for character in set(text)
+        if (code := ord(character)) in _SMALL
+        or 0xD800 <= code < 0xE000
+        or 0x1D173 <= code <= 0x1D17A
+        or 0xE0000 <= code < 0xE1000
+    )
+
+
+def code_of(character: str) -> str:
+    """How a hidden character is shown."""
+    return f"\\u{{{ord(character):x}}}"
 
 
 def visible(text: str) -> str:
-    """The text with control, escape and direction characters shown as their code instead of acting."""
-    if text.isascii() and text.isprintable():
-        return text
-    shown = []
-    for character in text:
-        code = ord(character)
-        if character in "\n\t":
-            shown.append(character)
-        elif code < 32 or 0x7F <= code < 0xA0 or code in _HIDDEN or 0xD800 <= code < 0xE000:
-            shown.append(f"\\u{{{code:x}}}")
-        else:
-            shown.append(character)
-    return "".join(shown)
+    """The text with every hidden character shown as its code instead of acting; line feeds and tabs stay."""
+    hidden = hidden_in(text)
+    return text.translate({ord(character): code_of(character) for character in hidden}) if hidden else text
 
 
 def inline(text: str, length: int = 300) -> str:
@@ -28,7 +53,14 @@ def inline(text: str, length: int = 300) -> str:
     line = " ".join(visible(text).split())
     if len(line) > length:
         line = line[: length - 1] + "…"
-    return line.translate(_SPECIAL)
+    line = line.translate(_SPECIAL)
+    if line[:1] in _STARTS:
+        return f"\\{line}"
+    if line[:1] and line[0] in _DIGITS:
+        number = len(line) - len(line.lstrip(_DIGITS))
+        if line[number : number + 1] in (".", ")"):  # it would be an item of a numbered list
+            return f"{line[:number]}\\{line[number:]}"
+    return line
 
 
 def cell(text: str, length: int = 200) -> str:

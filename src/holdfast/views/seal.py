@@ -6,15 +6,29 @@ one whose seal does not fit was edited by a person, cut by a crash, or merged by
 
 from __future__ import annotations
 
+from holdfast.core import ids
 from holdfast.core.hashing import blake2b
 
 MARK = "sealed: "
 _LENGTH = 16
+_HASH_AT = len(MARK) + ids.ID_LENGTH + len(" ")
+ADDED = ids.ID_LENGTH + len(" ") + _LENGTH
+"""Characters by which a seal makes a view longer."""
 
 
-def sealed(text: str) -> str:
-    """The text with its seal filled in: the first empty ``sealed:`` field gets the hash of the whole."""
-    return text.replace(MARK, MARK + _hash(text), 1)
+def sealed(text: str, head: str | None) -> str:
+    """The text with its seal filled in: the first empty ``sealed:`` field gets the hash of the whole, and the
+    id of the latest commit that the view shows. The field must come before all stored text."""
+    marked = text.replace(MARK, f"{MARK}{head or ids.ZERO} ", 1)
+    at = marked.index(MARK) + _HASH_AT
+    return marked[:at] + _hash(marked) + marked[at:]
+
+
+def is_current(found: bytes | None, head: str) -> bool:
+    """Whether a view shows the state at ``head`` and nobody has edited it: it need not be made anew."""
+    if found is None or found.find(f"{MARK}{head} ".encode()) != found.find(MARK.encode()):
+        return False
+    return condition(found) == "intact"
 
 
 def condition(found: bytes) -> str:
@@ -33,7 +47,7 @@ def condition(found: bytes) -> str:
     at = text.find(MARK)
     if at < 0:
         return "edited"
-    start = at + len(MARK)
+    start = at + _HASH_AT
     found_hash = text[start : start + _LENGTH]
     return "intact" if _hash(text[:start] + text[start + _LENGTH :]) == found_hash else "edited"
 

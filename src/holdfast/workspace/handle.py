@@ -70,6 +70,10 @@ class Handle:
         self._set.refresh()
         return self._set
 
+    def settle_down(self) -> None:
+        """Keep a snapshot if this handle has committed something since the last one."""
+        self._set.settle()
+
     # -- commands -----------------------------------------------------------------------------------------
 
     def commit(self, rule: Rule, *, op: str | None = None, expect: int | None = None) -> Receipt:
@@ -129,7 +133,7 @@ class Handle:
         return fold.fold(state, (commit for commit in self.log() if commit.at <= until))
 
     def diff(self, before: int | str, after: int | str) -> list[dict[str, Any]]:
-        """What changed in the state between two versions or moments: path, old and new value."""
+        """What changed in the state between two versions or moments, without the bookkeeping."""
         from holdfast.core.difference import difference
 
         return difference(self.at(before), self.at(after))

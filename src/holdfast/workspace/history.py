@@ -50,11 +50,11 @@ def matching(handle: Handle, wanted: Filter, limit: int = 0) -> list[Commit]:
 
 
 def find_thing(handle: Handle, short_id: str) -> list[dict[str, Any]]:
-    """Every event about one short id, oldest first, with its data in full."""
+    """Every event about one short id, oldest first, with its data in full: also what replaced it or led to it."""
     wanted = short_id.lower()
     return [
         {"type": event.type, "at": commit.at, "by": commit.by, "origin": commit.origin, "data": event.data}
         for commit in handle.log()
         for event in commit.events
-        if str(event.data.get("id", "")).lower() == wanted
+        if any(str(event.data.get(key, "")).lower() == wanted for key in ("id", "supersedes", "decision"))
     ]

@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from holdfast.store.protocol import Fault
-from holdfast.views import seal, state_json, state_md
+from holdfast.views import seal
 
 if TYPE_CHECKING:
     from holdfast.workspace.session import Session
     from holdfast.workspace.workspace import Workspace
 
-VIEWS: dict[str, Callable[[dict[str, Any]], str]] = {
-    "state.json": state_json.render,
-    "STATE.md": state_md.render,
-}
+VIEWS = {"state.json": "state_json", "STATE.md": "state_md"}
+"""The views of a session and the modules that make them, loaded when one has to be made."""
+
+
+def render(name: str, state: dict[str, Any]) -> bytes:
+    """The bytes of a view."""
+    text: str = import_module(f"holdfast.views.{VIEWS[name]}").render(state)
+    return text.encode()
 
 
 def publish(session: Session) -> list[Fault]:
     """Bring a session's views up to date; what a person edited is left alone and reported."""
     faults = []
-    state = session.peek().state
-    for name, render in VIEWS.items():
+    working_set = session.peek()
+    for name in VIEWS:
         note = f"{session.stream}/{name}"
         found = session.workspace.store.get(note)
-        text = render(state).encode()
-        if found == text:
+        if seal.is_current(found, working_set.head):
             continue
         if found is not None and seal.condition(found) == "edited":
             faults.append(_edited(session, note))
             continue
-        session.workspace.store.put(note, text)
+        session.workspace.store.put(note, render(name, working_set.state))
     return faults
 
 
@@ -41,16 +44,16 @@ def check(workspace: Workspace, *, fix: bool) -> list[Fault]:
     for stream in workspace.store.streams("sessions/"):
         session = workspace.session("/".join(stream.split("/")[1:]))
         state = session.peek().state
-        for name, render in VIEWS.items():
+        for name in VIEWS:
             note = f"{stream}/{name}"
             found = workspace.store.get(note)
-            if found is None or found == render(state).encode():
+            if found is None or found == render(name, state):
                 continue
             if seal.condition(found) == "edited":
                 faults.append(_edited(session, note))
             else:
                 if fix:
-                    workspace.store.put(note, render(state).encode())
+                    workspace.store.put(note, render(name, state))
                 action = "made anew" if fix else "the next command makes it anew"
                 faults.append(
                     Fault(stream, note, "the view is stale or broken", harmless=True, action=action)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from holdfast.core import commit as codec
 from holdfast.core import concepts, ids, moment
 from holdfast.core.hashing import blake2b
 from holdfast.core.ids import checked_name
-from holdfast.core.stream import PROJECT, last_part, owner, session_stream
+from holdfast.core.stream import PROJECT, last_part, owner, session_stream, user_stream
 from holdfast.core.text import NAME_CAP, checked_text
 from holdfast.errors import InvalidName, NoSession, NotFound, Refused
 from holdfast.store import find
@@ -19,6 +19,11 @@ from holdfast.store.url import open_store
 from holdfast.workspace import publish
 from holdfast.workspace.handle import Handle
 from holdfast.workspace.session import Session
+
+if TYPE_CHECKING:
+    from holdfast.store.beside import Beside
+    from holdfast.workspace.person import Person
+    from holdfast.workspace.project import Project
 
 POINTER = "local/current"
 
@@ -67,6 +72,7 @@ class Workspace:
         self.origin = origin
         self._stale: dict[str, Handle] = {}
         self._published = 0
+        self._faults: list[Fault] = []
 
     @property
     def where(self) -> str:
@@ -75,8 +81,18 @@ class Workspace:
 
     # -- sessions -----------------------------------------------------------------------------------------
 
-    def start(self, goal: str, *, phases: list[str] | None = None, op: str | None = None) -> Session:
-        """Begin a session, and make it the current one of this place."""
+    def start(
+        self,
+        goal: str,
+        *,
+        phases: list[str] | None = None,
+        transitions: dict[str, list[str]] | None = None,
+        op: str | None = None,
+    ) -> Session:
+        """Begin a session, and make it the current one of this place.
+
+        ``phases`` are entered in order, or as ``transitions`` allow (see ``Session.declare_phases``).
+        """
         # The same op gives the same letters, so a repeated start finds the session that the first one made.
         seed = blake2b(f"{self.user} {op}".encode()).digest() if op is not None else os.urandom(8)
         letters = ids.random_text(int.from_bytes(seed[:8], "big"), 8)
@@ -89,7 +105,7 @@ class Workspace:
 
         def begin(state: dict[str, Any], mint: Any) -> list[codec.Event]:
             events = concepts.session.start(state, name, self.user, goal)
-            return events + (concepts.phase.declare(state, phases) if phases else [])
+            return events + (concepts.phase.declare(state, phases, transitions) if phases else [])
 
         session.commit(begin, op=op)
         self.switch(name)
@@ -137,6 +153,30 @@ class Workspace:
         some = ", ".join(f"{owner(stream)}/{last_part(stream)}" for stream in matches[:5])
         raise InvalidName(f"{name} can mean {len(matches)} sessions: {some}.", hint="Give more of the id.")
 
+    # -- what belongs to all sessions ---------------------------------------------------------------------
+
+    @property
+    def project(self) -> Project:
+        """Backlog, standing orders, controls, facts and decisions of the project."""
+        from holdfast.workspace.project import Project
+
+        return Project(self, PROJECT)
+
+    @property
+    def me(self) -> Person:
+        """The user of this workspace, with preferences."""
+        from holdfast.workspace.person import Person
+
+        return Person(self, user_stream(self.user))
+
+    def files(self, stream: str) -> Beside:
+        """The files that a stream can refer to: the project's, and its own where the store has folders."""
+        from holdfast.store.beside import Beside
+
+        if self.store.capabilities.name == "files":
+            return Beside(os.path.dirname(self.where), os.path.join(self.where, stream))
+        return Beside(find.project_root(os.getcwd()))
+
     # -- across sessions ----------------------------------------------------------------------------------
 
     def recover(self) -> list[dict[str, Any]]:
@@ -166,13 +206,18 @@ class Workspace:
         """Have the views of a session looked at by the next ``publish``, also if nothing was committed."""
         self._stale[handle.stream] = handle
 
+    def report(self, fault: Fault) -> None:
+        """Have the next ``publish`` tell of something that went wrong beside a command, which itself succeeded."""
+        self._faults.append(fault)
+
     def publish(self) -> list[Fault]:
         """Make the views of every changed session anew."""
-        faults: list[Fault] = []
+        faults, self._faults = self._faults, []
         while self._stale:
             _, handle = self._stale.popitem()
             if isinstance(handle, Session):
                 faults += publish.publish(handle)
+            handle.settle_down()
         return faults
 
     def close(self) -> None:

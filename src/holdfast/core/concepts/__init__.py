@@ -6,6 +6,7 @@ A concept is a module with
 * ``STEPS``: (event type, version) to a function that lifts the data of that version to the next one;
 * ``blank()``: its part of an empty state;
 * ``FOLDS``: event type to a function ``(state, data, commit)`` that changes the state;
+* ``WATCHES`` (if it is named in ``WATCHED``): event types of other concepts to a function like those in ``FOLDS``;
 * ``HEADLINES``: event type to a function that says the event in one line;
 * rules: functions that take the state and what the user wants, and return events or raise ``Refused``.
 
@@ -21,28 +22,134 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from holdfast.core.commit import Commit
-    from holdfast.core.concepts import batch, decision, note, own, phase, session
+    from holdfast.core.concepts import (
+        backlog,
+        batch,
+        blocker,
+        budget,
+        checkpoint,
+        compaction,
+        control,
+        decision,
+        discussion,
+        error,
+        fact,
+        handoff,
+        legal,
+        loop,
+        message,
+        next_action,
+        note,
+        order,
+        own,
+        phase,
+        plan,
+        preference,
+        reference,
+        risk,
+        session,
+        task,
+    )
 
-__all__ = ["batch", "decision", "note", "own", "phase", "session"]
+__all__ = [
+    "backlog",
+    "batch",
+    "blocker",
+    "budget",
+    "checkpoint",
+    "compaction",
+    "control",
+    "decision",
+    "discussion",
+    "error",
+    "fact",
+    "handoff",
+    "legal",
+    "loop",
+    "message",
+    "next_action",
+    "note",
+    "order",
+    "own",
+    "phase",
+    "plan",
+    "preference",
+    "reference",
+    "risk",
+    "session",
+    "task",
+]
 
 KINDS: dict[str, tuple[str, ...]] = {
-    "session": ("session", "phase", "decision", "note", "batch", "own"),
-    "project": ("decision", "note", "own"),
-    "user": ("note", "own"),
+    "session": (
+        "session",
+        "phase",
+        "task",
+        "plan",
+        "decision",
+        "loop",
+        "risk",
+        "blocker",
+        "next_action",
+        "error",
+        "legal",
+        "compaction",
+        "checkpoint",
+        "discussion",
+        "handoff",
+        "note",
+        "batch",
+        "own",
+        "budget",
+        "message",
+        "reference",
+    ),
+    "project": ("decision", "note", "own", "backlog", "control", "fact", "order"),
+    "user": ("note", "own", "preference"),
 }
 """The concepts of each kind of stream, in the order of their parts in the state."""
 
 NOUNS = {
+    "backlog": "backlog",
     "batch": "batch",
+    "blocker": "blocker",
+    "budget": "budget",
+    "checkpoint": "checkpoint",
+    "context": "compaction",
+    "control": "control",
     "decision": "decision",
+    "discussion": "discussion",
+    "error": "error",
+    "fact": "fact",
+    "focus": "session",
     "goal": "session",
+    "handoff": "handoff",
+    "legal": "legal",
+    "loop": "loop",
+    "message": "message",
+    "messages": "message",
+    "next": "next_action",
     "note": "note",
+    "order": "order",
     "phase": "phase",
     "phases": "phase",
+    "plan": "plan",
+    "preference": "preference",
+    "reference": "reference",
+    "risk": "risk",
     "session": "session",
+    "status": "session",
+    "task": "task",
     "x": "own",
 }
 """The concept of each event, by the noun that its type begins with."""
+
+WATCHED = {
+    "decision.settled": "handoff",
+    "task.completed": "handoff",
+    "checkpoint.saved": "handoff",
+}
+"""Events that a second concept watches: its ``WATCHES`` has a function that runs after the event's own fold."""
 
 Fold = Callable[[dict[str, Any], dict[str, Any], "Commit"], None]
 Headline = Callable[[dict[str, Any]], str]
@@ -75,6 +182,8 @@ class Meaning(NamedTuple):
     version: int | None
     """The present version of its data; None for a program's own events, which have no version here."""
     steps: Mapping[tuple[str, int], Step]
+    watch: Fold | None = None
+    """What another concept makes of the event, after its own fold."""
 
 
 _meanings: dict[tuple[str, str], Meaning | None] = {}
@@ -119,4 +228,8 @@ def _look_up(kind: str, event_type: str) -> Meaning | None:
     fold = concept.FOLDS.get("x." if noun == "x" else event_type)
     if fold is None:
         return None
-    return Meaning(fold, concept.HEADLINES.get(event_type), concept.EVENTS.get(event_type), concept.STEPS)
+    watcher = WATCHED.get(event_type)
+    watch = vars(load(watcher))["WATCHES"][event_type] if watcher in KINDS[kind] else None
+    return Meaning(
+        fold, concept.HEADLINES.get(event_type), concept.EVENTS.get(event_type), concept.STEPS, watch
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from holdfast.core import numbers
+from holdfast.core import collection, numbers
 from holdfast.core.commit import Commit, Event
 from holdfast.core.text import checked_text, checked_texts, excerpt, one_line
 from holdfast.errors import NotFound, Refused
@@ -17,6 +17,8 @@ EVENTS = {"decision.made": 1, "decision.settled": 1}
 STEPS: dict[Any, Any] = {}
 MAX_OPEN = 1000
 CLOSED = 10
+LINKS = {"loop": ("loops", "LOOP"), "task": ("tasks", "T"), "risk": ("risks", "R")}
+"""What a decision can be about: the part of the state, and the prefix of its ids."""
 
 
 def blank() -> dict[str, Any]:
@@ -34,11 +36,24 @@ def _made(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
         "action": excerpt(data["action"]) if data.get("action") else None,
         "alternatives": [excerpt(text, 200) for text in data.get("alternatives", ())][:5],
         "revisit_when": excerpt(data["revisit_when"]) if data.get("revisit_when") else None,
+        **{link: data.get(link) for link in LINKS},
+        "supersedes": data.get("supersedes"),
+        "superseded_by": None,
         "at": commit.at,
         "by": commit.by,
         "origin": commit.origin,
         "commit": commit.id,
     }
+    if data.get("supersedes"):
+        _supersede(decisions, data["supersedes"], data["id"])
+
+
+def _supersede(decisions: dict[str, Any], older: str, newer: str) -> None:
+    for decision in (*decisions["open"].values(), *decisions["closed"]):
+        if decision["id"] == older:
+            # Two clones may have replaced it, each by another one: both stay visible, up to a few.
+            names = [*(decision["superseded_by"] or "").split(", ")[-7:], newer]
+            decision["superseded_by"] = ", ".join(filter(None, names))
 
 
 def _settled(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
@@ -80,12 +95,18 @@ def decide(
     action: str | None = None,
     alternatives: Iterable[str] = (),
     revisit_when: str | None = None,
+    *,
+    links: dict[str, str | None] | None = None,
+    supersedes: str | None = None,
 ) -> list[Event]:
-    """Write a decision down before it is carried out."""
+    """Write a decision down before it is carried out.
+
+    ``links`` names what it is about (``loop``, ``task``, ``risk``), ``supersedes`` the decision it replaces.
+    """
     if len(state["decisions"]["open"]) >= MAX_OPEN:
         raise Refused(
             f"{MAX_OPEN:,} decisions wait for their outcome; nothing was written.",
-            hint="Settle some of them first: `holdfast recover` lists them, `holdfast settle ID OUTCOME` settles one.",
+            hint="Settle some first: `holdfast recover` lists them, `holdfast settle ID OUTCOME` settles one.",
         )
     data: dict[str, Any] = {
         "id": mint("D"),
@@ -98,20 +119,27 @@ def decide(
         data["alternatives"] = others
     if revisit_when is not None:
         data["revisit_when"] = checked_text(revisit_when, "condition to revisit")
+    for link, target in (links or {}).items():
+        if target is not None:
+            part, prefix = LINKS[link]
+            data[link] = collection.known(state, part, target, prefix, link)
+    if supersedes is not None:
+        data["supersedes"] = collection.known(state, "decisions", supersedes, "D", "decision")
     return [Event("decision.made", data)]
 
 
 def settle(state: dict[str, Any], short_id: str, outcome: str, ok: bool = True) -> list[Event]:
     """Write down how a decision turned out."""
     decisions = state["decisions"]
+    short_id = numbers.whole(state, short_id)
     try:
         full = numbers.resolve(short_id, decisions["open"], "open decision")
     except NotFound:
         for closed in decisions["closed"]:
             if numbers.same(closed["id"], short_id):
                 raise Refused(
-                    f"{closed['id']} was settled before, at {closed['settled_at']} by {closed['settled_by']}: "
-                    f"{one_line(closed['outcome'])}. Nothing was written."
+                    f"{closed['id']} was settled before, at {closed['settled_at']} by {closed['settled_by']}"
+                    f": {one_line(closed['outcome'])}. Nothing was written."
                 ) from None
         raise
     return [

@@ -1,4 +1,7 @@
-"""A session: one piece of work, with a goal."""
+"""A session: one piece of work, with a goal, a focus, a status, and what a successor needs after a break.
+
+A pause is a fact in the log; the file ``.continue-here.md`` that shows it is a view.
+"""
 
 from __future__ import annotations
 
@@ -6,33 +9,120 @@ from typing import Any
 
 from holdfast.core import contested, ids
 from holdfast.core.commit import Commit, Event
+from holdfast.core.concepts import discussion
 from holdfast.core.text import checked_text, excerpt, one_line
 from holdfast.errors import Refused
 
-EVENTS = {"session.started": 1, "goal.set": 1}
+EVENTS = {
+    "session.started": 1,
+    "goal.set": 1,
+    "focus.set": 1,
+    "status.set": 1,
+    "session.paused": 1,
+    "session.continued": 1,
+    "session.completed": 1,
+}
 STEPS: dict[Any, Any] = {}
+MARKS = ("working", "blocked", "awaiting-input")
+"""The statuses that are simply set."""
+BY_COMMAND = {"discussion": "discuss", "paused": "pause", "complete": "complete"}
+"""The statuses that belong to a command."""
 
 
 def blank() -> dict[str, Any]:
-    return {"session": None, "user": None}
+    return {
+        "session": None,
+        "user": None,
+        "recovery": {"last_agent": None, "last_action": None, "interrupted_at": None, "notes": None},
+        "paused": None,
+        "completed": None,
+    }
 
 
 def _started(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
-    state["session"] = data["session"]
-    state["user"] = data["user"]
-    state["starter"] = commit.id[-ids.WRITER_LENGTH :]
+    if state["session"] is None:
+        state["session"] = data["session"]
+        state["user"] = data["user"]
+        state["starter"] = commit.id[-ids.WRITER_LENGTH :]
     contested.put(state["registers"], "goal", excerpt(data["goal"]), [], commit)
+    contested.put(state["registers"], "status", "working", [], commit)
 
 
 def _goal_set(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
     contested.put(state["registers"], "goal", excerpt(data["goal"]), data["saw"], commit)
 
 
-FOLDS = {"session.started": _started, "goal.set": _goal_set}
+def _focus_set(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
+    contested.put(state["registers"], "focus", excerpt(data["focus"]), data["saw"], commit)
+
+
+def _status_set(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
+    _status(state, data["status"], data["saw"], commit)
+
+
+def _paused(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
+    registers = state["registers"]
+    before = contested.value(registers, "status", "working")
+    if before != "paused":
+        state["paused"] = {"status": before, "at": commit.at, "by": commit.by}
+    contested.put(registers, "status", "paused", data["saw"], commit)
+    if data.get("notes") is not None:
+        contested.put(registers, "recovery_notes", excerpt(data["notes"]), data.get("saw_notes", []), commit)
+    last = state["recent"][-1]["text"] if state["recent"] else None
+    state["recovery"] = {
+        "last_agent": commit.by,
+        "last_action": excerpt(data["action"]) if data.get("action") else last,
+        "interrupted_at": commit.at,
+        "notes": contested.value(registers, "recovery_notes"),
+    }
+
+
+def _continued(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
+    _status(state, data["status"], data["saw"], commit)
+    state["recovery"]["interrupted_at"] = None
+    state["recovery"]["last_agent"] = commit.by
+
+
+def _completed(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
+    _status(state, "complete", data["saw"], commit)
+    outcome = excerpt(data["outcome"]) if data.get("outcome") else None
+    state["completed"] = {"outcome": outcome, "at": commit.at, "by": commit.by}
+
+
+def _status(state: dict[str, Any], status: str, saw: list[str], commit: Commit) -> None:
+    contested.put(state["registers"], "status", status, saw, commit)
+    if status != "paused":
+        state["paused"] = None
+    if status != "complete":
+        state["completed"] = None
+
+
+FOLDS = {
+    "session.started": _started,
+    "goal.set": _goal_set,
+    "focus.set": _focus_set,
+    "status.set": _status_set,
+    "session.paused": _paused,
+    "session.continued": _continued,
+    "session.completed": _completed,
+}
 HEADLINES = {
     "session.started": lambda data: f"Started: {one_line(data['goal'])}",
     "goal.set": lambda data: f"Goal set: {one_line(data['goal'])}",
+    "focus.set": lambda data: f"Focus: {one_line(data['focus'])}",
+    "status.set": lambda data: f"Status: {data['status']}",
+    "session.paused": lambda data: f"Paused{': ' + one_line(data['notes']) if data.get('notes') else ''}",
+    "session.continued": lambda data: "Continued",
+    "session.completed": lambda data: (
+        f"Completed{': ' + one_line(data['outcome']) if data.get('outcome') else ''}"
+    ),
 }
+
+
+def status_of(state: dict[str, Any]) -> str:
+    """The present status."""
+    status: str = contested.value(state["registers"], "status", "working")
+    return status
 
 
 def start(state: dict[str, Any], session: str, user: str, goal: str) -> list[Event]:
@@ -46,3 +136,73 @@ def set_goal(state: dict[str, Any], goal: str) -> list[Event]:
     """Change what the session is for."""
     saw = contested.seen(state["registers"], "goal")
     return [Event("goal.set", {"goal": checked_text(goal, "goal"), "saw": saw})]
+
+
+def set_focus(state: dict[str, Any], focus: str) -> list[Event]:
+    """Say what is being worked on right now."""
+    saw = contested.seen(state["registers"], "focus")
+    return [Event("focus.set", {"focus": checked_text(focus, "focus"), "saw": saw})]
+
+
+def mark(state: dict[str, Any], status: str) -> list[Event]:
+    """Set the status."""
+    if status in BY_COMMAND:
+        raise Refused(
+            f"The status {status} is set by its own command; nothing was written.",
+            hint=f"Use `holdfast {BY_COMMAND[status]}`. To be marked: {', '.join(MARKS)}.",
+        )
+    if status not in MARKS:
+        raise Refused(
+            f"{str(status)[:40]!r} is not a status; nothing was written.", hint=f"One of: {', '.join(MARKS)}."
+        )
+    now = status_of(state)
+    if now in ("paused", "complete"):
+        raise Refused(
+            f"The session is {now}; nothing was written.", hint="`holdfast continue` takes it up again."
+        )
+    return [Event("status.set", {"status": status, "saw": contested.seen(state["registers"], "status")})]
+
+
+def pause(state: dict[str, Any], notes: str | None = None, action: str | None = None) -> list[Event]:
+    """Stop for now, with what a successor has to know."""
+    if status_of(state) == "complete":
+        raise Refused(
+            "The session is complete; nothing was written.", hint="`holdfast continue` takes it up again."
+        )
+    registers = state["registers"]
+    data: dict[str, Any] = {"saw": contested.seen(registers, "status")}
+    if notes is not None:
+        data["notes"] = checked_text(notes, "notes")
+        data["saw_notes"] = contested.seen(registers, "recovery_notes")
+    if action is not None:
+        data["action"] = checked_text(action, "last action")
+    return [Event("session.paused", data)]
+
+
+def go_on(state: dict[str, Any]) -> list[Event]:
+    """Take the session up again: into the discussion if it was paused in one, back from it if it was not."""
+    if state["discussion"] is not None and status_of(state) != "paused":
+        return discussion.close_discussion(state)
+    in_discussion = state["discussion"] is not None and (state["paused"] or {}).get("status") == "discussion"
+    status = "discussion" if in_discussion else "working"
+    return [
+        Event("session.continued", {"status": status, "saw": contested.seen(state["registers"], "status")})
+    ]
+
+
+def complete(state: dict[str, Any], outcome: str | None = None) -> list[Event]:
+    """The work is done."""
+    if status_of(state) == "complete":
+        raise Refused(
+            "The session is complete already; nothing was written.",
+            hint="`holdfast continue` takes it up again.",
+        )
+    if state["discussion"] is not None:
+        raise Refused(
+            f"A discussion is under way: {one_line(state['discussion']['topic'], 80)}. Nothing was written.",
+            hint="`holdfast return` ends it; then complete the session.",
+        )
+    data: dict[str, Any] = {"saw": contested.seen(state["registers"], "status")}
+    if outcome is not None:
+        data["outcome"] = checked_text(outcome, "outcome")
+    return [Event("session.completed", data)]

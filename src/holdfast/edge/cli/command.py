@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from holdfast.errors import Usage
@@ -35,8 +35,30 @@ class Command(NamedTuple):
     examples: tuple[str, ...]
     writes: bool = False
     """Takes --op and --expect."""
-    verbs: Mapping[str, Command] = {}
-    """The commands of a group such as ``backlog``: the next word names one."""
+    verbs: dict[str, Command] | None = None
+    """A command of several verbs (``task add``, ``task done``): each is a command of its own."""
+    default: str = ""
+    """The verb that is meant if none is given."""
+
+
+def nothing(parser: argparse.ArgumentParser) -> None:
+    """The arguments of a command that has none of its own."""
+    del parser
+
+
+def verbs(summary: str, commands: dict[str, Command], *, default: str = "") -> Command:
+    """A command of several verbs."""
+    examples = tuple(command.examples[0] for command in commands.values())
+    return Command(summary, nothing, _no_verb, examples, verbs=commands, default=default)
+
+
+def group(summary: str, commands: dict[str, Command]) -> Command:
+    """A command of several verbs that is the first of them when it stands alone."""
+    return verbs(summary, commands, default=next(iter(commands)))
+
+
+def _no_verb(arguments: argparse.Namespace) -> Output:
+    raise Usage("A verb is missing.")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -58,11 +80,9 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
 def parser(name: str, command: Command) -> argparse.ArgumentParser:
     """The argument parser of a command."""
     examples = "\n".join(f"  $ {example}" for example in command.examples)
-    about = "".join(f"\n  {verb.ljust(10)}{each.summary}" for verb, each in command.verbs.items())
     built = _Parser(
         prog=f"holdfast {name}",
-        usage=f"holdfast {name} {'|'.join(command.verbs)} [--help] …" if command.verbs else None,
-        description=command.summary + (f"\n{about}" if about else ""),
+        description=command.summary,
         epilog=f"examples:\n{examples}",
         formatter_class=_formatter,
         allow_abbrev=False,
@@ -84,39 +104,45 @@ def parser(name: str, command: Command) -> argparse.ArgumentParser:
     return built
 
 
-def no_arguments(parser: argparse.ArgumentParser) -> None:
-    """For a command without arguments of its own."""
-    del parser
+_WITH_VALUE = ("--workspace", "--session", "--op", "--expect")
 
 
-def group(summary: str, verbs: dict[str, Command]) -> Command:
-    """A command whose next word names what to do; alone, it does what the first of ``verbs`` does."""
-    first = next(iter(verbs.values()))
-    examples = tuple(command.examples[0] for command in verbs.values())
-    return Command(summary, no_arguments, first.run, examples, verbs=verbs)
+def _verb(name: str, command: Command, given: list[str]) -> tuple[str, Command, list[str]] | None:
+    """The verb that is called, and the words without it; None if only help is wanted."""
+    known = command.verbs or {}
+    place = 0
+    while place < len(given) and given[place].startswith("-"):
+        place += 2 if given[place] in _WITH_VALUE else 1
+    word = given[place] if place < len(given) else None
+    if word is None and ("--help" in given or "-h" in given):
+        return None
+    chosen = word or command.default
+    if chosen not in known:
+        said = f"there is no verb {chosen[:40]!r}" if chosen else "a verb is missing"
+        raise Usage(f"holdfast {name}: {said}.", hint=f"One of: {', '.join(known)}. Add --help for examples.")
+    rest = given[:place] + given[place + 1 :]
+    return f"{name} {chosen}", known[chosen], rest
 
 
-def _verb(name: str, command: Command, given: list[str]) -> tuple[str, Command, list[str]]:
-    """The command of a group that the next word names, and the words after it."""
-    place = next((n for n, word in enumerate(given) if not word.startswith("-")), None)
-    if place is not None and given[place] in command.verbs:
-        verb = given[place]
-        return f"{name} {verb}", command.verbs[verb], [*given[:place], *given[place + 1 :]]
-    if place == 0:
-        raise Usage(
-            f"holdfast {name} has no {given[0][:40]!r}; it has {', '.join(command.verbs)}.",
-            hint=f"`holdfast {name} --help` says what each does.",
-        )
-    if "--help" in given or "-h" in given:
-        return name, command, given
-    first = next(iter(command.verbs))
-    return f"{name} {first}", command.verbs[first], given
+def _verbs_help(name: str, command: Command) -> str:
+    known = command.verbs or {}
+    width = max(map(len, known))
+    lines = [f"usage: holdfast {name} VERB …", "", command.summary, "", "verbs:"]
+    lines += [f"  {verb.ljust(width)}  {inner.summary}" for verb, inner in known.items()]
+    if command.default:
+        lines += ["", f"`holdfast {name}` alone is `holdfast {name} {command.default}`."]
+    lines += ["", "examples:", *(f"  $ {example}" for example in command.examples)]
+    return "\n".join([*lines, "", f"`holdfast {name} VERB --help` shows a verb's arguments.", ""])
 
 
 def run(name: str, command: Command, given: list[str]) -> int:
     """Parse, run, print."""
-    if command.verbs:
-        name, command, given = _verb(name, command, given)
+    if command.verbs is not None:
+        called = _verb(name, command, given)
+        if called is None:
+            sys.stdout.write(_verbs_help(name, command))
+            return 0
+        name, command, given = called
     try:
         arguments = parser(name, command).parse_args(given)
     except SystemExit as stop:  # --help has printed
@@ -135,6 +161,12 @@ def open_here(arguments: argparse.Namespace) -> Workspace:
 
     origin = "agent" if os.environ.get("HOLDFAST_AGENT") else "human"
     return open_workspace(arguments.workspace, origin=origin)
+
+
+def done(text: str, receipt: Receipt, **more: Any) -> Output:
+    """What a command that wrote says: its text, and what it left behind."""
+    left = {"version": receipt.version, "commit": receipt.commit, "repeated": receipt.repeated}
+    return Output(text, ({"id": receipt.id} if receipt.id else {}) | more | left)
 
 
 def on_session(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 
-from holdfast.edge.cli.command import Command, Output, on_session, open_here
+from holdfast.edge.cli.command import Command, Output, on_project, on_session, open_here
 from holdfast.edge.render import clean, paint, when
-from holdfast.workspace.session import Session
+from holdfast.workspace.verbs.decisions import Decisions
 
 
 def _decide_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,40 +18,61 @@ def _decide_arguments(parser: argparse.ArgumentParser) -> None:
         "--alternative", action="append", default=[], metavar="TEXT", help="what was not chosen; repeatable"
     )
     parser.add_argument("--revisit-when", metavar="TEXT", help="when to think again")
+    parser.add_argument("--loop", metavar="ID", help="the loop that it answers")
+    parser.add_argument("--task", metavar="ID", help="the task that it belongs to")
+    parser.add_argument("--risk", metavar="ID", help="the risk that it is about")
+    parser.add_argument("--supersedes", metavar="ID", help="the earlier decision that it replaces")
+    _project_argument(parser)
+
+
+def _project_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--project", action="store_true", help="a decision of the whole project, not of a session"
+    )
+
+
+def _where(arguments: argparse.Namespace, act: Callable[[Decisions], Output]) -> Output:
+    return on_project(arguments, act) if arguments.project else on_session(arguments, act)
 
 
 def _decide(arguments: argparse.Namespace) -> Output:
-    def act(session: Session) -> Output:
-        receipt = session.decide(
+    def act(place: Decisions) -> Output:
+        receipt = place.decide(
             arguments.text,
             because=arguments.because,
             action=arguments.action,
             alternatives=arguments.alternative,
             revisit_when=arguments.revisit_when,
+            loop=arguments.loop,
+            task=arguments.task,
+            risk=arguments.risk,
+            supersedes=arguments.supersedes,
             op=arguments.op,
             expect=arguments.expect,
         )
-        text = f"{paint(receipt.id, 'bold')} is written down. When it is done: holdfast settle {receipt.id} OUTCOME"
+        then = f"holdfast settle {receipt.id} OUTCOME{' --project' if arguments.project else ''}"
+        text = f"{paint(receipt.id, 'bold')} is written down. When it is done: {then}"
         return Output(text, {"id": receipt.id, "version": receipt.version, "commit": receipt.commit})
 
-    return on_session(arguments, act)
+    return _where(arguments, act)
 
 
 def _settle_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", help="the decision, such as D-12")
     parser.add_argument("outcome", help="how it turned out")
     parser.add_argument("--failed", action="store_true", help="it did not work")
+    _project_argument(parser)
 
 
 def _settle(arguments: argparse.Namespace) -> Output:
-    def act(session: Session) -> Output:
-        receipt = session.settle(
+    def act(place: Decisions) -> Output:
+        receipt = place.settle(
             arguments.id, arguments.outcome, ok=not arguments.failed, op=arguments.op, expect=arguments.expect
         )
         text = f"{paint(receipt.id, 'bold')} is settled{' as failed' if arguments.failed else ''}."
         return Output(text, {"id": receipt.id, "version": receipt.version, "commit": receipt.commit})
 
-    return on_session(arguments, act)
+    return _where(arguments, act)
 
 
 def _recover_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,7 +94,7 @@ def _recover(arguments: argparse.Namespace) -> Output:
             lines.append(f"    planned  {clean(decision['action'], 200)}")
         lines.append(
             f"    to do    look whether it was done, then: holdfast settle {decision['id']} OUTCOME"
-            f"{' [--failed]'} --session {place}"
+            f" [--failed] {f'--session {place}' if decision['user'] else '--project'}"
         )
         lines.append("")
     return Output("\n".join(lines), {"unsettled": unsettled})

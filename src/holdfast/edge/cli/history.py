@@ -105,7 +105,7 @@ def _diff(arguments: argparse.Namespace) -> Output:
         changes = session.diff(_point(arguments.before), _point(arguments.after))
         lines = []
         for change in changes:
-            lines.append(paint(clean(change["path"]), "bold"))
+            lines.append(f"{paint(clean(change['what'], 80), 'bold')}: {change['change']}")
             if "before" in change:
                 lines.append(paint(f"  - {_short(change['before'])}", "red"))
             if "after" in change:
@@ -116,7 +116,7 @@ def _diff(arguments: argparse.Namespace) -> Output:
 
 
 def _short(value: Any) -> str:
-    return clean(json.dumps(value, ensure_ascii=False), 160)
+    return clean(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), 160)
 
 
 COMMANDS = {

@@ -1,16 +1,21 @@
-"""start, status, resume, sessions, switch."""
+"""start, status, resume, brief, sessions, switch."""
 
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING, Any
 
 from holdfast.core import contested
 from holdfast.core.stream import last_part, owner
 from holdfast.edge.cli.command import Command, Output, on_session, open_here
 from holdfast.edge.render import clean, paint, table, when
+from holdfast.errors import Usage
 from holdfast.views import state_json
 from holdfast.workspace.handle import Handle
 from holdfast.workspace.session import Session
+
+if TYPE_CHECKING:
+    from holdfast.workspace.handle import Receipt
 
 
 def _start_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,63 +37,157 @@ def _no_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _status(arguments: argparse.Namespace) -> Output:
-    def act(session: Session) -> Output:
-        working_set = session.peek()
-        state = working_set.state
-        data = {
-            "session": session.id,
-            "version": working_set.version,
-            "state": state_json.contract(state),
-            "damaged": [f"{fault.where}: {fault.what}" for fault in working_set.faults],
-        }
-        return Output(_status_text(session, state), data)
-
-    return on_session(arguments, act)
+    return on_session(arguments, lambda session: show("status", session))
 
 
-def _status_text(session: Session, state: dict[str, object]) -> str:
-    shown = state_json.contract(state)
+def show(what: str, session: Session) -> Output:
+    """What ``status`` and ``resume`` show of a session."""
+    return _resumed(session) if what == "resume" else _stands(session)
+
+
+def _stands(session: Session) -> Output:
+    working_set = session.peek()
+    shown = state_json.contract(working_set.state)
+    data = {
+        "session": session.id,
+        "version": working_set.version,
+        "state": shown,
+        "damaged": [f"{fault.where}: {fault.what}" for fault in working_set.faults],
+    }
+    return Output(_status_text(session, shown), data)
+
+
+def _status_text(session: Session, shown: dict[str, Any]) -> str:
     lines = [
-        f"{paint(shown['goal'], 'bold')}",
-        f"session  {session.user}/{session.id}, version {session.peek().version}",
+        paint(clean(shown["goal"], 300), "bold"),
+        f"session  {session.user}/{session.id}, version {session.peek().version}, {clean(shown['status'], 40)}",
     ]
-    if shown["phase"]:
-        lines.append(f"phase    {clean(shown['phase'])}")
+    for fault in session.peek().faults:
+        lines.append(
+            paint(f"damaged  {clean(fault.where)}: {clean(fault.what)}; see `holdfast doctor`", "red")
+        )
     for contest in shown["contested"]:
         rivals = ", ".join(f"{clean(r['value'], 60)} (by {clean(r['by'], 30)})" for r in contest["rivals"])
-        lines.append(
-            paint(
-                f"contested  {contest['name']}: {clean(contest['value'], 60)}; also set: {rivals}", "yellow"
-            )
-        )
+        said = f"{clean(contest['name'], 60)} is {clean(contest['value'], 60)}; also set: {rivals}"
+        lines.append(paint(f"contested  {said}", "yellow"))
+    lines += _place_lines(shown)
     decisions = shown["decisions"]
-    lines.append(
-        f"decided  {decisions['made']}, {decisions['settled']} settled, {decisions['unsettled_count']} not confirmed"
-    )
-    for decision in decisions["unsettled"]:
-        lines.append(f"  {paint(decision['id'], 'yellow')}  {clean(decision['text'], 100)}")
-    for fault in session.peek().faults:
-        lines.append(paint(f"damaged  {fault.where}: {fault.what}; see `holdfast doctor`", "red"))
+    counted = f"{decisions['made']} made, {decisions['settled']} settled"
+    lines.append(f"decided  {counted}, {decisions['unsettled_count']} not confirmed")
+    lines += _things(decisions["unsettled"], decisions["unsettled_count"], "text", "holdfast recover")
+    for name, title in (
+        ("blockers", "blocked"),
+        ("next_actions", "next"),
+        ("loops", "loops"),
+        ("risks", "risks"),
+    ):
+        part = shown[name]
+        if part["open_count"]:
+            lines.append(f"{title.ljust(8)} {part['open_count']}")
+            lines += _things(
+                part["open"], part["open_count"], "title" if name == "loops" else "text", "--json"
+            )
+    if shown["budget"] and shown["budget"]["total"]:
+        budget = shown["budget"]
+        lines.append(f"tokens   {budget['used']:,} of {budget['total']:,}, {clean(budget['zone'], 20)}")
     lines.append(f"last     {when(shown['updated_at'])} by {clean(shown['updated_by'], 60)}")
     return "\n".join(lines)
 
 
+def _place_lines(shown: dict[str, Any]) -> list[str]:
+    """Phase, task, focus, discussion, checkpoint and handoff: what there is of them."""
+    lines = [f"{name.ljust(8)} {clean(shown[name], 100)}" for name in ("phase", "focus") if shown[name]]
+    if shown["task"]:
+        lines.append(f"task     {clean(shown['task']['id'], 30)} {clean(shown['task']['title'], 100)}")
+    if shown["discussion"]:
+        lines.append(
+            f"aside    discussing {clean(shown['discussion']['topic'], 100)}; `holdfast return` goes back"
+        )
+    if shown["checkpoint"]:
+        lines.append(
+            f"saved    {when(shown['checkpoint']['at'])} {clean(shown['checkpoint']['message'], 100)}"
+        )
+    handoff = shown["handoff"]
+    if handoff and not handoff["consumed_at"]:
+        held = f"claimed by {clean(handoff['claimed_by'], 60)}" if handoff["claimed_by"] else "not claimed"
+        lines.append(f"handoff  {clean(handoff['id'], 30)} by {clean(handoff['by'], 60)}, {held}")
+    return lines
+
+
+def _things(entries: list[dict[str, Any]], count: int, key: str, more: str) -> list[str]:
+    lines = [f"  {paint(clean(entry['id'], 30), 'yellow')}  {clean(entry[key], 100)}" for entry in entries]
+    return [*lines, f"  …and {count - len(entries)} more: {more}"] if count > len(entries) else lines
+
+
+def _resume_arguments(parser: argparse.ArgumentParser) -> None:
+    _brief_arguments(parser)
+    parser.add_argument(
+        "--claim", action="store_true", help="take the handoff on; refused if somebody else has it"
+    )
+    parser.add_argument("--take-over", action="store_true", help="with --claim: also from the one who has it")
+
+
 def _resume(arguments: argparse.Namespace) -> Output:
+    if arguments.take_over and not arguments.claim:
+        raise Usage("--take-over goes with --claim.")
+
+    from holdfast.workspace import handover
+
     def act(session: Session) -> Output:
-        state = session.peek().state
-        text = _status_text(session, state)
-        unsettled = list(state["decisions"]["open"].values())
-        if unsettled:
-            text += "\n\nDecided and never confirmed. Look at each before going on:"
-            for decision in unsettled[:10]:
-                text += f"\n  {decision['id']}  {clean(decision['text'], 120)}"
-                if decision["action"]:
-                    text += f"\n      planned: {clean(decision['action'], 120)}"
-                text += f"\n      then: holdfast settle {decision['id']} OUTCOME [--failed]"
-        data = {"session": session.id, "version": session.peek().version, "state": state_json.contract(state)}
-        return Output(text, {**data, "unsettled": unsettled})
+        claimed = None
+        if arguments.claim:
+            claimed = session.claim(take_over=arguments.take_over, op=arguments.op, expect=arguments.expect)
+        handover.show_pause(session)
+        return _resumed(session, arguments.budget, claimed)
 
     return on_session(arguments, act)
+
+
+def _resumed(session: Session, budget: int | None = None, claimed: Receipt | None = None) -> Output:
+    from holdfast.workspace.handover import make_brief
+
+    packet = make_brief(session, budget)
+    text, data = packet.text, {"text": packet.text, "tokens": packet.tokens, "left_out": packet.left_out}
+    if claimed is not None:
+        held = session.peek().state["handoff"]
+        since = (
+            f"You have {claimed.id}, claimed as {clean(held['claimed_by'], 60)} at {when(held['claimed_at'])}"
+        )
+        note = (
+            "; if that was not you, somebody else is at work under the same name" if claimed.repeated else ""
+        )
+        text = f"{since}{note}.\n\n{text}"
+        data["claim"] = {
+            "id": claimed.id,
+            "by": held["claimed_by"],
+            "at": claimed.at,
+            "repeated": claimed.repeated,
+        }
+    state = session.peek().state
+    unsettled = list(state["decisions"]["open"].values())
+    return Output(
+        text,
+        {
+            "session": session.id,
+            "version": session.peek().version,
+            "state": state_json.contract(state),
+            "unsettled": unsettled,
+            **data,
+        },
+    )
+
+
+def _brief_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--budget",
+        type=int,
+        metavar="TOKENS",
+        help="how large the packet may be (default: 2000; at least 300)",
+    )
+
+
+def _brief(arguments: argparse.Namespace) -> Output:
+    return on_session(arguments, lambda session: _resumed(session, arguments.budget), publish=False)
 
 
 def _sessions_arguments(parser: argparse.ArgumentParser) -> None:
@@ -164,10 +263,17 @@ COMMANDS = {
         ("holdfast status", "holdfast status --json"),
     ),
     "resume": Command(
-        "Show what a successor needs to go on.",
-        _no_arguments,
+        "Show what a successor needs to go on, and take a handoff on.",
+        _resume_arguments,
         _resume,
-        ("holdfast resume", "holdfast resume --session 2026-01-21-a1b2c3d4"),
+        ("holdfast resume", "holdfast resume --claim", "holdfast resume --budget 800"),
+        writes=True,
+    ),
+    "brief": Command(
+        "Print the packet with which a fresh agent can go on; nothing is written.",
+        _brief_arguments,
+        _brief,
+        ("holdfast brief", "holdfast brief --budget 800 --json"),
     ),
     "sessions": Command(
         "List the sessions of this workspace, newest first.",

@@ -18,14 +18,22 @@ class Decisions(Handle):
         action: str | None = None,
         alternatives: Iterable[str] = (),
         revisit_when: str | None = None,
+        loop: str | None = None,
+        task: str | None = None,
+        risk: str | None = None,
+        supersedes: str | None = None,
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
-        """Write a decision down; when this returns it is durable, and the action may start."""
+        """Write a decision down; when this returns it is durable, and the action may start.
+
+        ``loop``, ``task`` and ``risk`` name what it is about; ``supersedes`` the decision that it replaces.
+        """
         others = list(alternatives)
+        links = {"loop": loop, "task": task, "risk": risk}
         return self.commit(
             lambda state, mint: concepts.decision.decide(
-                state, mint, text, because, action, others, revisit_when
+                state, mint, text, because, action, others, revisit_when, links=links, supersedes=supersedes
             ),
             op=op,
             expect=expect,

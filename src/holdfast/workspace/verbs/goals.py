@@ -1,4 +1,4 @@
-"""What a session is for."""
+"""What a session is for, what is being worked on, and how it stands."""
 
 from __future__ import annotations
 
@@ -10,3 +10,11 @@ class Goals(Handle):
     def set_goal(self, goal: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
         """Change what the session is for."""
         return self.commit(lambda state, mint: concepts.session.set_goal(state, goal), op=op, expect=expect)
+
+    def set_focus(self, focus: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
+        """Say what is being worked on right now."""
+        return self.commit(lambda state, mint: concepts.session.set_focus(state, focus), op=op, expect=expect)
+
+    def mark(self, status: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
+        """Set the status: working, blocked or awaiting-input. The others are set by their own commands."""
+        return self.commit(lambda state, mint: concepts.session.mark(state, status), op=op, expect=expect)

@@ -1,0 +1,225 @@
+"""The token budget: what is loaded, what it costs, and how full the context may get.
+
+A total, items with token counts that are included or not, and four zones. Crossing from one zone into another
+is an event of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holdfast.core import contested
+from holdfast.core.commit import Commit, Event
+from holdfast.core.text import NAME_CAP, checked_text, one_line
+from holdfast.errors import NotFound, Refused
+
+EVENTS = {
+    "budget.set": 1,
+    "budget.added": 1,
+    "budget.included": 1,
+    "budget.excluded": 1,
+    "budget.dropped": 1,
+    "budget.crossed": 1,
+}
+STEPS: dict[Any, Any] = {}
+ZONES = ("comfortable", "deliberate", "warning", "stop")
+LIMITS = (20, 40, 50)
+"""Percent of the total at which the second, third and fourth zone begin."""
+STRATEGIES = {
+    "comfortable": "Plenty of room: explore and load freely.",
+    "deliberate": "Load what the task needs, and say why it needs it.",
+    "warning": "Load nothing more; look for what can be excluded.",
+    "stop": "Exclude something before any further step.",
+}
+MOST = 200
+TOKENS_CAP = 1_000_000_000
+TOTAL = "budget total"
+"""Name of the register that holds the total and the limits."""
+
+
+def blank() -> dict[str, Any]:
+    return {
+        "budget": {
+            "total": None,
+            "items": {},
+            "used": 0,
+            "zone": ZONES[0],
+            "limits": list(LIMITS),
+            "crossed": 0,
+        }
+    }
+
+
+def zone(used: int, total: int | None, limits: list[int]) -> str:
+    """The zone of a budget; an unset one is comfortable."""
+    if not total:
+        return ZONES[0]
+    return ZONES[sum(used * 100 >= limit * total for limit in limits)]
+
+
+def _register(name: str) -> str:
+    return f"budget:{name}"
+
+
+def _count(budget: dict[str, Any]) -> None:
+    budget["used"] = sum(item["tokens"] for item in budget["items"].values() if item["included"])
+    budget["zone"] = zone(budget["used"], budget["total"], budget["limits"])
+
+
+def _set(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
+    budget = state["budget"]
+    budget["total"], budget["limits"] = data["total"], data["limits"]
+    shown = f"{data['total']:,} tokens, zones at {'/'.join(map(str, data['limits']))} %"
+    contested.put(state["registers"], TOTAL, shown, data["saw"], commit)
+    _count(budget)
+
+
+def _put(
+    state: dict[str, Any], name: str, tokens: int, included: bool, saw: list[str], commit: Commit
+) -> None:
+    state["budget"]["items"][name] = {"tokens": tokens, "included": included}
+    shown = f"{tokens:,} tokens, {'included' if included else 'excluded'}"
+    contested.put(state["registers"], _register(name), shown, saw, commit)
+    _count(state["budget"])
+
+
+def _added(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
+    _put(state, data["name"], data["tokens"], data["included"], data["saw"], commit)
+
+
+def _included(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
+    if item := state["budget"]["items"].get(data["name"]):
+        _put(state, data["name"], item["tokens"], True, data["saw"], commit)
+
+
+def _excluded(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
+    if item := state["budget"]["items"].get(data["name"]):
+        _put(state, data["name"], item["tokens"], False, data["saw"], commit)
+
+
+def _dropped(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
+    register = state["registers"].get(_register(data["name"]))
+    # Whoever dropped it had not seen a count that another clone took meanwhile: that one stays.
+    if register is not None and register["id"] in data["saw"]:
+        del state["registers"][_register(data["name"])]
+        del state["budget"]["items"][data["name"]]
+        _count(state["budget"])
+
+
+def _crossed(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
+    state["budget"]["crossed"] += 1
+
+
+FOLDS = {
+    "budget.set": _set,
+    "budget.added": _added,
+    "budget.included": _included,
+    "budget.excluded": _excluded,
+    "budget.dropped": _dropped,
+    "budget.crossed": _crossed,
+}
+HEADLINES = {
+    "budget.set": lambda data: f"Budget set: {data['total']:,} tokens",
+    "budget.added": lambda data: f"Budget: {one_line(data['name'])} costs {data['tokens']:,} tokens",
+    "budget.included": lambda data: f"Budget: included {one_line(data['name'])}",
+    "budget.excluded": lambda data: f"Budget: excluded {one_line(data['name'])}",
+    "budget.dropped": lambda data: f"Budget: dropped {one_line(data['name'])}",
+    "budget.crossed": lambda data: (
+        f"Budget went from {data['from']} to {data['to']}: {data['used']:,} of {data['total']:,} tokens"
+    ),
+}
+
+
+def _with_crossing(
+    state: dict[str, Any], event: Event, items: dict[str, Any], total: Any, limits: Any
+) -> list[Event]:
+    """The event, and if the budget is in another zone after it, the crossing."""
+    budget = state["budget"]
+    used = sum(item["tokens"] for item in items.values() if item["included"])
+    before, after = budget["zone"], zone(used, total, limits)
+    if before == after:
+        return [event]
+    return [event, Event("budget.crossed", {"from": before, "to": after, "used": used, "total": total or 0})]
+
+
+def _whole(number: object, what: str, least: int) -> int:
+    if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= TOKENS_CAP:
+        raise Refused(f"The {what} is a whole number from {least} to {TOKENS_CAP:,}; nothing was written.")
+    return number
+
+
+def set_total(state: dict[str, Any], total: int, limits: list[int] | None = None) -> list[Event]:
+    """Say how many tokens there are, and where the zones begin."""
+    _whole(total, "total", 1)
+    chosen = state["budget"]["limits"] if limits is None else list(limits)
+    whole = all(isinstance(limit, int) and not isinstance(limit, bool) for limit in chosen)
+    if not whole or len(chosen) != len(LIMITS) or not 0 < chosen[0] < chosen[1] < chosen[2] <= 100:
+        raise Refused(
+            "The zones begin at three rising percentages between 1 and 100; nothing was written.",
+            hint="The usual ones are 20,40,50.",
+        )
+    saw = contested.seen(state["registers"], TOTAL)
+    event = Event("budget.set", {"total": total, "limits": chosen, "saw": saw})
+    return _with_crossing(state, event, state["budget"]["items"], total, chosen)
+
+
+def add(state: dict[str, Any], name: str, tokens: int, included: bool = True) -> list[Event]:
+    """Count an item; the same name again takes the new count."""
+    checked_text(name, "name of the item", cap=NAME_CAP)
+    items = state["budget"]["items"]
+    if name not in items and len(items) >= MOST:
+        raise Refused(
+            f"The budget has {MOST:,} items; nothing was written.",
+            hint="Drop items that are no longer loaded: `holdfast budget drop NAME`.",
+        )
+    item = {"tokens": _whole(tokens, "token count", 0), "included": bool(included)}
+    event = Event(
+        "budget.added", {"name": name, **item, "saw": contested.seen(state["registers"], _register(name))}
+    )
+    return _changed(state, event, {**items, name: item})
+
+
+def include(state: dict[str, Any], name: str) -> list[Event]:
+    """Count an item towards what is used."""
+    return _switch(state, name, True)
+
+
+def exclude(state: dict[str, Any], name: str) -> list[Event]:
+    """Keep an item, but do not count it."""
+    return _switch(state, name, False)
+
+
+def _switch(state: dict[str, Any], name: str, included: bool) -> list[Event]:
+    item = _known(state, name)
+    word = "included" if included else "excluded"
+    rivals = state["registers"].get(_register(name), {}).get("rivals")
+    if item["included"] == included and not rivals:
+        raise Refused(f"{name} is {word} already; nothing was written.")
+    event = Event(
+        f"budget.{word}", {"name": name, "saw": contested.seen(state["registers"], _register(name))}
+    )
+    return _changed(state, event, {**state["budget"]["items"], name: {**item, "included": included}})
+
+
+def drop(state: dict[str, Any], name: str) -> list[Event]:
+    """Forget an item."""
+    _known(state, name)
+    event = Event(
+        "budget.dropped", {"name": name, "saw": contested.seen(state["registers"], _register(name))}
+    )
+    return _changed(
+        state, event, {key: item for key, item in state["budget"]["items"].items() if key != name}
+    )
+
+
+def _known(state: dict[str, Any], name: str) -> dict[str, Any]:
+    item: dict[str, Any] | None = state["budget"]["items"].get(name)
+    if item is None:
+        raise NotFound(
+            f"The budget has no item {str(name)[:80]}.", hint="`holdfast budget show` lists the items."
+        )
+    return item
+
+
+def _changed(state: dict[str, Any], event: Event, items: dict[str, Any]) -> list[Event]:
+    return _with_crossing(state, event, items, state["budget"]["total"], state["budget"]["limits"])

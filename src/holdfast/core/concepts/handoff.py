@@ -1,0 +1,122 @@
+"""Handoffs: work is handed on, claimed by one successor, and consumed when that successor has confirmed a step.
+
+Which handoff is the present one, and who has claimed it, are two registers (``handoff`` and ``claim``): on one
+store exactly one claim wins; two clones that claim without seeing each other are shown as contested.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from holdfast.core import contested, ids, numbers
+from holdfast.core.commit import Commit, Event
+from holdfast.core.text import NAME_CAP, checked_text, excerpt, one_line
+from holdfast.errors import NotFound, Refused
+
+EVENTS = {"handoff.made": 1, "handoff.claimed": 1}
+STEPS: dict[Any, Any] = {}
+
+
+def blank() -> dict[str, Any]:
+    return {"handoff": None}
+
+
+def _made(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
+    registers = state["registers"]
+    numbers.note(state, data["id"])
+    contested.put(registers, "handoff", data["id"], data["saw"], commit)
+    contested.put(registers, "claim", f"{data['id']} by nobody", data["saw_claim"], commit)
+    state["handoff"] = {
+        "id": data["id"],
+        "message": excerpt(data["message"]) if data.get("message") else None,
+        "at": commit.at,
+        "by": commit.by,
+        "origin": commit.origin,
+        "commit": commit.id,
+        "claimed_by": None,
+        "claimed_at": None,
+        "claim": None,
+        "consumed_by": None,
+        "consumed_at": None,
+    }
+
+
+def _claimed(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
+    # The writer is part of the value: two machines whose agents have the same name are still two claimants.
+    place = commit.id[-ids.WRITER_LENGTH :]
+    contested.put(
+        state["registers"], "claim", f"{data['id']} by {data['claimant']} at {place}", data["saw"], commit
+    )
+    handoff = state["handoff"]
+    if handoff is not None and handoff["id"] == data["id"]:
+        handoff.update(claimed_by=data["claimant"], claimed_at=commit.at, claim=commit.id)
+
+
+def _confirmed(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
+    handoff = state["handoff"]
+    if handoff is None or handoff["claimed_by"] is None or handoff["consumed_at"] is not None:
+        return
+    if commit.by == handoff["claimed_by"]:
+        handoff.update(consumed_by=commit.by, consumed_at=commit.at)
+
+
+FOLDS = {"handoff.made": _made, "handoff.claimed": _claimed}
+WATCHES = {
+    "decision.settled": _confirmed,
+    "task.completed": _confirmed,
+    "checkpoint.saved": _confirmed,
+}
+"""What confirms the first step after a handoff."""
+HEADLINES = {
+    "handoff.made": lambda data: (
+        f"Handed off as {data['id']}" + (f": {one_line(data['message'])}" if data.get("message") else "")
+    ),
+    "handoff.claimed": lambda data: f"{one_line(data['claimant'], 60)} claimed {data['id']}",
+}
+
+
+def hand_off(state: dict[str, Any], mint: Callable[[str], str], message: str | None = None) -> list[Event]:
+    """Hand the work on to whoever claims it."""
+    registers = state["registers"]
+    data: dict[str, Any] = {"id": mint("H")}
+    if message is not None:
+        data["message"] = checked_text(message, "message")
+    data["saw"] = contested.seen(registers, "handoff")
+    data["saw_claim"] = contested.seen(registers, "claim")
+    return [Event("handoff.made", data)]
+
+
+class Yours(Exception):
+    """The claimant has the handoff already."""
+
+
+def claim(state: dict[str, Any], claimant: str, *, take_over: bool = False) -> list[Event]:
+    """Take a handoff on. One claimant has it; another one takes it over only on purpose."""
+    checked_text(claimant, "claimant", cap=NAME_CAP)
+    handoff = state["handoff"]
+    if handoff is None:
+        raise NotFound(
+            "Nothing has been handed off in this session.", hint="`holdfast handoff` hands it off."
+        )
+    mine = f"{handoff['id']} by "  # a rival claim of an earlier handoff is shown, but holds nobody up
+    rivals = [r for r in state["registers"]["claim"]["rivals"] if str(r["value"]).startswith(mine)]
+    holder = handoff["claimed_by"]
+    if holder == claimant and not rivals:
+        raise Yours
+    if not take_over:
+        if rivals:
+            names = ", ".join(str(rival["value"]) for rival in rivals)
+            raise Refused(
+                f"The claim of {handoff['id']} is contested: {holder or 'nobody'} has it, and also {names}. "
+                "Nothing was written.",
+                hint="Agree on one; `holdfast resume --claim --take-over` by that one settles it.",
+            )
+        if holder is not None:
+            done = f" and confirmed a step at {handoff['consumed_at']}" if handoff["consumed_at"] else ""
+            raise Refused(
+                f"{handoff['id']} was claimed by {holder} at {handoff['claimed_at']}{done}. Nothing was written.",
+                hint="If that one is gone, `holdfast resume --claim --take-over` takes it over.",
+            )
+    saw = contested.seen(state["registers"], "claim")
+    return [Event("handoff.claimed", {"id": handoff["id"], "claimant": claimant, "saw": saw})]

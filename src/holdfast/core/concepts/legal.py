@@ -1,0 +1,49 @@
+"""Legal reviews: append-only, whatever is compacted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from holdfast.core import numbers
+from holdfast.core.commit import Commit, Event
+from holdfast.core.text import checked_text, excerpt, one_line
+
+EVENTS = {"legal.reviewed": 1}
+STEPS: dict[Any, Any] = {}
+KEPT = 20
+
+
+def blank() -> dict[str, Any]:
+    return {"legal": {"count": 0, "last": []}}
+
+
+def _reviewed(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
+    legal = state["legal"]
+    numbers.note(state, data["id"])
+    legal["count"] += 1
+    legal["last"].append(
+        {
+            "id": data["id"],
+            "text": excerpt(data["text"]),
+            "outcome": excerpt(data["outcome"]),
+            "at": commit.at,
+            "by": commit.by,
+            "origin": commit.origin,
+        }
+    )
+    del legal["last"][:-KEPT]
+
+
+FOLDS = {"legal.reviewed": _reviewed}
+HEADLINES = {"legal.reviewed": lambda data: f"Legal review {data['id']}: {one_line(data['outcome'])}"}
+
+
+def add(state: dict[str, Any], mint: Callable[[str], str], text: str, outcome: str) -> list[Event]:
+    """What was reviewed, and what came of it."""
+    data = {
+        "id": mint("L"),
+        "text": checked_text(text, "subject of the review"),
+        "outcome": checked_text(outcome, "outcome"),
+    }
+    return [Event("legal.reviewed", data)]

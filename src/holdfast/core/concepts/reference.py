@@ -1,0 +1,73 @@
+"""References: files that matter to a session, by relative path, with size and hash. Never a copy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holdfast.core.commit import Commit, Event
+from holdfast.core.paths import checked_path
+from holdfast.core.text import one_line
+from holdfast.errors import NotFound, Refused
+
+EVENTS = {"reference.added": 1, "reference.dropped": 1}
+STEPS: dict[Any, Any] = {}
+KINDS = ("context", "artifact")
+MOST = 500
+
+
+def blank() -> dict[str, Any]:
+    return {"references": {"open": {}, "count": 0}}
+
+
+def _added(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
+    references = state["references"]
+    references["count"] += data["path"] not in references["open"]
+    references["open"][data["path"]] = {
+        "path": data["path"],
+        "kind": data["kind"],
+        "size": data["size"],
+        "hash": data["hash"],
+        "at": commit.at,
+        "by": commit.by,
+        "origin": commit.origin,
+        "commit": commit.id,
+    }
+
+
+def _dropped(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
+    entry = state["references"]["open"].get(data["path"])
+    # Whoever dropped it had not seen a reference that another clone made meanwhile: that one stays.
+    if entry is not None and entry["commit"] in data["saw"]:
+        del state["references"]["open"][data["path"]]
+
+
+FOLDS = {"reference.added": _added, "reference.dropped": _dropped}
+HEADLINES = {
+    "reference.added": lambda data: f"Referred to {data['kind']} file {one_line(data['path'])}",
+    "reference.dropped": lambda data: f"Dropped the reference to {one_line(data['path'])}",
+}
+
+
+def add(state: dict[str, Any], path: str, size: int, digest: str, kind: str = "context") -> list[Event]:
+    """Refer to a file as it is now; the same path again takes its present size and hash."""
+    plain = checked_path(path)
+    if kind not in KINDS:
+        raise Refused(f"A file is {' or '.join(KINDS)}, not {str(kind)[:40]!r}; nothing was written.")
+    known = state["references"]["open"]
+    if plain not in known and len(known) >= MOST:
+        raise Refused(
+            f"The session refers to {MOST:,} files; nothing was written.",
+            hint="Drop references that no longer matter: `holdfast ref drop PATH`.",
+        )
+    return [Event("reference.added", {"path": plain, "kind": kind, "size": size, "hash": digest})]
+
+
+def drop(state: dict[str, Any], path: str) -> list[Event]:
+    """Refer to a file no longer; the file itself is left alone."""
+    entry = state["references"]["open"].get(checked_path(path))
+    if entry is None:
+        raise NotFound(
+            f"The session does not refer to {path[:120]}.",
+            hint="`holdfast ref list` shows what it refers to.",
+        )
+    return [Event("reference.dropped", {"path": entry["path"], "saw": [entry["commit"]]})]

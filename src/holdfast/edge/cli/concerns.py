@@ -1,0 +1,230 @@
+"""risk, blocker, next, error, remedy, legal, compaction."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from holdfast.core.concepts.risk import SEVERITIES
+from holdfast.edge.cli.command import Command, Output, done, nothing, on_session, verbs
+from holdfast.edge.render import clean, paint, table, when
+from holdfast.workspace.handle import Receipt
+from holdfast.workspace.session import Session
+
+Run = Callable[[argparse.Namespace], Output]
+
+
+def _text_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", help="what it is")
+
+
+def _close_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", help="its id, such as R-1")
+    parser.add_argument("outcome", help="what became of it")
+
+
+def _writing(call: Callable[[Session, argparse.Namespace], Receipt], said: str) -> Run:
+    """A command that makes one call and says what it did."""
+
+    def run(arguments: argparse.Namespace) -> Output:
+        def act(session: Session) -> Output:
+            receipt = call(session, arguments)
+            return done(f"{paint(receipt.id, 'bold')} {said}.".strip(), receipt)
+
+        return on_session(arguments, act)
+
+    return run
+
+
+def _listing(name: str, nothing_said: str) -> Run:
+    """A command that shows what is open in a collection."""
+
+    def run(arguments: argparse.Namespace) -> Output:
+        def act(session: Session) -> Output:
+            found = session.peek().state[name]
+            rows: list[tuple[str, ...]] = [
+                (entry["id"], when(entry["at"]), clean(entry["by"], 20), clean(entry["text"], 90))
+                for entry in found["open"].values()
+            ]
+            text = table(rows, ("id", "since", "by", "text")) if rows else nothing_said
+            return Output(text, {"open": list(found["open"].values()), "closed": found["closed"]})
+
+        return on_session(arguments, act, publish=False)
+
+    return run
+
+
+def _risk_arguments(parser: argparse.ArgumentParser) -> None:
+    _text_argument(parser)
+    parser.add_argument("--severity", metavar="LEVEL", help=", ".join(SEVERITIES))
+
+
+def _done_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", help="its id, such as N-1")
+    parser.add_argument("outcome", nargs="?", help="what came of it")
+
+
+def _error_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", help="what went wrong")
+    parser.add_argument("--tried", metavar="TEXT", help="what was tried")
+    parser.add_argument("--remedy", metavar="TEXT", help="what was done about it, if that is known")
+
+
+def _error(arguments: argparse.Namespace) -> Output:
+    def act(session: Session) -> Output:
+        receipt = session.add_error(
+            arguments.text,
+            tried=arguments.tried,
+            remedy=arguments.remedy,
+            op=arguments.op,
+            expect=arguments.expect,
+        )
+        said = (
+            "is kept with its remedy." if arguments.remedy else "is open: holdfast remedy ID TEXT closes it."
+        )
+        return done(f"{paint(receipt.id, 'bold')} {said}", receipt)
+
+    return on_session(arguments, act)
+
+
+def _remedy_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", help="the error, such as E-2")
+    parser.add_argument("remedy", help="what was done about it")
+
+
+def _legal_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", help="what was reviewed")
+    parser.add_argument("--outcome", required=True, metavar="TEXT", help="what came of it")
+
+
+def _compaction_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--summary", metavar="TEXT", help="what the context was compacted to")
+    parser.add_argument("--trigger", metavar="NAME", help="what did it, such as auto or manual")
+
+
+def _compaction(arguments: argparse.Namespace) -> Output:
+    def act(session: Session) -> Output:
+        receipt = session.compacted(
+            arguments.summary, trigger=arguments.trigger, op=arguments.op, expect=arguments.expect
+        )
+        count = session.peek().state["compactions"]["count"]
+        return done(f"Compaction {count} is counted.", receipt, count=count)
+
+    return on_session(arguments, act)
+
+
+COMMANDS = {
+    "risk": verbs(
+        "What may go wrong.",
+        {
+            "add": Command(
+                "Name a risk.",
+                _risk_arguments,
+                _writing(
+                    lambda s, a: s.add_risk(a.text, severity=a.severity, op=a.op, expect=a.expect), "is kept"
+                ),
+                ('holdfast risk add "The vendor may drop v1" --severity high',),
+                writes=True,
+            ),
+            "close": Command(
+                "A risk is no more, and why.",
+                _close_arguments,
+                _writing(lambda s, a: s.close_risk(a.id, a.outcome, op=a.op, expect=a.expect), "is closed"),
+                ('holdfast risk close R-1 "we moved to v2"',),
+                writes=True,
+            ),
+            "list": Command(
+                "Show the open risks.", nothing, _listing("risks", "No open risk."), ("holdfast risk list",)
+            ),
+        },
+        default="list",
+    ),
+    "blocker": verbs(
+        "What keeps the whole session from going on.",
+        {
+            "add": Command(
+                "Name a blocker.",
+                _text_argument,
+                _writing(lambda s, a: s.add_blocker(a.text, op=a.op, expect=a.expect), "is kept"),
+                ('holdfast blocker add "No access to staging"',),
+                writes=True,
+            ),
+            "close": Command(
+                "A blocker is out of the way, and how.",
+                _close_arguments,
+                _writing(
+                    lambda s, a: s.close_blocker(a.id, a.outcome, op=a.op, expect=a.expect), "is closed"
+                ),
+                ('holdfast blocker close B-1 "access granted"',),
+                writes=True,
+            ),
+            "list": Command(
+                "Show the open blockers.",
+                nothing,
+                _listing("blockers", "No open blocker."),
+                ("holdfast blocker list",),
+            ),
+        },
+        default="list",
+    ),
+    "next": verbs(
+        "What to do first when the work goes on.",
+        {
+            "add": Command(
+                "Name something to do next.",
+                _text_argument,
+                _writing(lambda s, a: s.add_next(a.text, op=a.op, expect=a.expect), "is kept"),
+                ('holdfast next add "Ask for the March export"',),
+                writes=True,
+            ),
+            "done": Command(
+                "A next action has been done.",
+                _done_arguments,
+                _writing(lambda s, a: s.finish_next(a.id, a.outcome, op=a.op, expect=a.expect), "is done"),
+                ("holdfast next done N-1", 'holdfast next done N-1 "they sent it"'),
+                writes=True,
+            ),
+            "list": Command(
+                "Show the next actions.",
+                nothing,
+                _listing("next", "No next action."),
+                ("holdfast next list",),
+            ),
+        },
+        default="list",
+    ),
+    "error": Command(
+        "Keep what went wrong, and what was done about it.",
+        _error_arguments,
+        _error,
+        (
+            'holdfast error "The import ran out of memory" --tried "a bigger machine"',
+            'holdfast error "Port 5432 was taken" --remedy "stopped the old container"',
+        ),
+        writes=True,
+    ),
+    "remedy": Command(
+        "Write down what was done about an error.",
+        _remedy_arguments,
+        _writing(lambda s, a: s.remedy_error(a.id, a.remedy, op=a.op, expect=a.expect), "has its remedy"),
+        ('holdfast remedy E-2 "read the file in parts"',),
+        writes=True,
+    ),
+    "legal": Command(
+        "Keep a legal review and its outcome.",
+        _legal_arguments,
+        _writing(lambda s, a: s.legal_review(a.text, outcome=a.outcome, op=a.op, expect=a.expect), "is kept"),
+        ('holdfast legal "Licence of the parser" --outcome "MIT, may be shipped"',),
+        writes=True,
+    ),
+    "compaction": Command(
+        "Count that an agent's context was compacted.",
+        _compaction_arguments,
+        _compaction,
+        (
+            "holdfast compaction",
+            'holdfast compaction --trigger auto --summary "Importer done, tests pending"',
+        ),
+        writes=True,
+    ),
+}

@@ -1,0 +1,111 @@
+"""handoff, view, agents-md."""
+
+from __future__ import annotations
+
+import argparse
+
+from holdfast.edge.cli.command import Command, Output, done, on_session, open_here
+from holdfast.edge.render import clean, paint
+from holdfast.errors import NoSession, Usage
+from holdfast.workspace import handover
+from holdfast.workspace.session import Session
+
+
+def _handoff_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("message", nargs="?", help="what the next one should know first")
+
+
+def _handoff(arguments: argparse.Namespace) -> Output:
+    def act(session: Session) -> Output:
+        left = handover.hand_off(session, arguments.message, op=arguments.op, expect=arguments.expect)
+        short_id = paint(left.receipt.id, "bold")
+        where = f"; {clean(left.path)} is written" if left.path else ""
+        text = f"Handed off as {short_id}{where}. `holdfast resume --claim` takes it on."
+        lines = [text, *(paint(clean(warning), "yellow") for warning in left.warnings)]
+        if not left.path:
+            lines += ["", clean(left.text)]
+        return done("\n".join(lines), left.receipt, path=left.path, warnings=left.warnings)
+
+    return on_session(arguments, act)
+
+
+def _view_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", help="STATE.md, state.json, LOOPS.md, CONTEXT.md, handoff or continue")
+    parser.add_argument("--write", action="store_true", help="put it into the session's folder as well")
+
+
+def _view(arguments: argparse.Namespace) -> Output:
+    from holdfast.views import pages, state_json, state_md
+
+    renders = {
+        "state.md": ("STATE.md", state_md.render),
+        "state.json": ("state.json", state_json.render),
+        "loops.md": ("LOOPS.md", pages.loops_md),
+        "context.md": ("CONTEXT.md", pages.context_md),
+        "handoff": ("", pages.handoff_md),
+        "continue": ("", pages.continue_here),
+    }
+    wanted = arguments.name.lower()
+    wanted = wanted if wanted in renders else f"{wanted}.md"
+    if wanted not in renders:
+        names = ", ".join(name or short for short, (name, _) in renders.items())
+        raise Usage(f"There is no view {arguments.name[:40]!r}.", hint=f"One of: {names}.")
+    name, render = renders[wanted]
+
+    def act(session: Session) -> Output:
+        text = render(session.peek().state)
+        if arguments.write:
+            if not name:
+                raise Usage("That view is written by `holdfast handoff` and `holdfast pause`.")
+            session.workspace.store.put(f"{session.stream}/{name}", text.encode())
+        return Output(clean(text), {"session": session.id, "view": name or wanted, "text": text})
+
+    return on_session(arguments, act, publish=False)
+
+
+def _agents_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--file", default=handover.AGENTS, metavar="NAME", help="another file in the project's top folder"
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="change nothing; exit with 1 if the block is not current"
+    )
+
+
+def _agents(arguments: argparse.Namespace) -> Output:
+    with open_here(arguments) as workspace:
+        try:
+            session = workspace.session(arguments.session)
+        except NoSession:
+            session = None
+        path, changed = handover.refresh_block(
+            workspace, session, file=arguments.file, write=not arguments.check
+        )
+    if arguments.check:
+        text = f"{clean(path)}: the block is {'not current' if changed else 'current'}."
+        return Output(text, {"path": path, "current": not changed}, status=1 if changed else 0)
+    text = f"{clean(path)}: the block is {'made anew' if changed else 'current'}; the rest is as it was."
+    return Output(text, {"path": path, "changed": changed})
+
+
+COMMANDS = {
+    "handoff": Command(
+        "Hand the session on: write handoff/latest.md for whoever claims it.",
+        _handoff_arguments,
+        _handoff,
+        ("holdfast handoff", 'holdfast handoff "The migration is half done; see D-12"'),
+        writes=True,
+    ),
+    "view": Command(
+        "Show a view of the session.",
+        _view_arguments,
+        _view,
+        ("holdfast view LOOPS.md", "holdfast view CONTEXT.md --write", "holdfast view handoff"),
+    ),
+    "agents-md": Command(
+        "Keep a block about this project's memory in AGENTS.md; the rest of the file stays as it is.",
+        _agents_arguments,
+        _agents,
+        ("holdfast agents-md", "holdfast agents-md --check", "holdfast agents-md --file CLAUDE.md"),
+    ),
+}

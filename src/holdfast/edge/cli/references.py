@@ -1,0 +1,102 @@
+"""ref."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from holdfast.edge.cli.command import Command, Output, group, nothing, on_session, receipt_output
+from holdfast.edge.render import clean, paint, table, when
+from holdfast.workspace.session import Session
+
+
+def given_path(text: str) -> str:
+    """A path as a person types it: from where they are, if there is such a file; else as holdfast shows it."""
+    here = os.path.join(os.getcwd(), text)
+    return here if os.path.lexists(here) else text
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", help="a file inside the project")
+    parser.add_argument(
+        "--kind", choices=("context", "artifact"), default="context", help="what goes in, or what came out"
+    )
+
+
+def _add(arguments: argparse.Namespace) -> Output:
+    def act(session: Session) -> Output:
+        receipt = session.refer(
+            given_path(arguments.path), kind=arguments.kind, op=arguments.op, expect=arguments.expect
+        )
+        entry = next(
+            e for e in session.peek().state["references"]["open"].values() if e["commit"] == receipt.commit
+        )
+        text = f"Referring to {paint(clean(entry['path']), 'bold')} ({entry['size']:,} bytes)."
+        return receipt_output(text, receipt, reference=entry)
+
+    return on_session(arguments, act)
+
+
+def _list(arguments: argparse.Namespace) -> Output:
+    def act(session: Session) -> Output:
+        entries = sorted(session.peek().state["references"]["open"].values(), key=lambda e: str(e["path"]))
+        if not entries:
+            return Output("The session refers to no file: holdfast ref add PATH.", {"references": []})
+        rows = [
+            (clean(e["path"], 80), str(e["kind"]), f"{e['size']:,}", when(e["at"]), clean(e["by"], 30))
+            for e in entries
+        ]
+        return Output(table(rows, ("path", "kind", "bytes", "since", "by")), {"references": entries})
+
+    return on_session(arguments, act, publish=False)
+
+
+def _drop_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", help="a path that `ref list` shows")
+
+
+def _drop(arguments: argparse.Namespace) -> Output:
+    def act(session: Session) -> Output:
+        known = session.peek().state["references"]["open"]
+        path = arguments.path if arguments.path in known else given_path(arguments.path)
+        receipt = session.unrefer(path, op=arguments.op, expect=arguments.expect)
+        return receipt_output("Dropped; the file itself is as it was.", receipt)
+
+    return on_session(arguments, act)
+
+
+def _check(arguments: argparse.Namespace) -> Output:
+    def act(session: Session) -> Output:
+        stale = session.stale()
+        lines = [f"{paint(clean(e['problem']), 'yellow')}  {clean(e['path'])}" for e in stale]
+        text = "\n".join(lines) or "Every file is as it was."
+        return Output(text, {"stale": stale}, status=1 if stale else 0)
+
+    return on_session(arguments, act, publish=False)
+
+
+COMMANDS = {
+    "ref": group(
+        "Files that matter to the session, by path, size and hash.",
+        {
+            "list": Command("List the files.", nothing, _list, ("holdfast ref list",)),
+            "add": Command(
+                "Refer to a file as it is now.",
+                _add_arguments,
+                _add,
+                ("holdfast ref add docs/plan.md", "holdfast ref add build/report.html --kind artifact"),
+                writes=True,
+            ),
+            "drop": Command(
+                "Refer to a file no longer.",
+                _drop_arguments,
+                _drop,
+                ("holdfast ref drop docs/plan.md",),
+                writes=True,
+            ),
+            "check": Command(
+                "Name every file that is gone or has changed.", nothing, _check, ("holdfast ref check",)
+            ),
+        },
+    ),
+}

@@ -1,0 +1,247 @@
+"""order, control, fact, prefer."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from holdfast.edge.cli.command import (
+    Command,
+    Output,
+    group,
+    nothing,
+    on_project,
+    open_here,
+    receipt_output,
+)
+from holdfast.edge.cli.references import given_path
+from holdfast.edge.render import clean, paint, table, when
+from holdfast.workspace.project import Project
+
+
+def _text_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", help="what holds from now on")
+
+
+def _order_add(arguments: argparse.Namespace) -> Output:
+    def act(project: Project) -> Output:
+        receipt = project.order(arguments.text, op=arguments.op, expect=arguments.expect)
+        return receipt_output(
+            f"{paint(receipt.id, 'bold')} holds in every session until it is lifted.", receipt
+        )
+
+    return on_project(arguments, act)
+
+
+def _order_list(arguments: argparse.Namespace) -> Output:
+    def act(project: Project) -> Output:
+        orders = list(project.peek().state["orders"]["open"].values())
+        lines = [f"{paint(o['id'], 'bold')}  {clean(o['text'])}  (by {clean(o['by'], 40)})" for o in orders]
+        return Output("\n".join(lines) or "There is no standing order.", {"orders": orders})
+
+    return on_project(arguments, act)
+
+
+def _lift_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", help="the order, such as SO-2")
+    parser.add_argument("--reason", metavar="TEXT", help="why it no longer holds")
+
+
+def _order_lift(arguments: argparse.Namespace) -> Output:
+    def act(project: Project) -> Output:
+        receipt = project.lift(arguments.id, arguments.reason, op=arguments.op, expect=arguments.expect)
+        return receipt_output(f"{paint(receipt.id, 'bold')} is lifted.", receipt)
+
+    return on_project(arguments, act)
+
+
+def _control_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("control", nargs="?", help="the control that fired; without it, list the last ones")
+    parser.add_argument("what", nargs="?", help="what it caught")
+    parser.add_argument("--outcome", metavar="TEXT", help="what came of it")
+    parser.add_argument("--caught-by", metavar="NAME", help="who caught it (default: who writes this)")
+    parser.add_argument("--notes", metavar="TEXT", help="anything else")
+
+
+def _control(arguments: argparse.Namespace) -> Output:
+    def fire(project: Project) -> Output:
+        receipt = project.caught(
+            arguments.control,
+            arguments.what or "",
+            outcome=arguments.outcome,
+            caught_by=arguments.caught_by,
+            notes=arguments.notes,
+            op=arguments.op,
+            expect=arguments.expect,
+        )
+        return receipt_output(f"{paint(receipt.id, 'bold')} is in the catch log.", receipt)
+
+    def show(project: Project) -> Output:
+        controls = project.peek().state["controls"]
+        rows = [
+            (
+                c["id"],
+                when(c["at"]),
+                clean(c["control"], 30),
+                clean(c["what"], 60),
+                clean(c["outcome"] or "", 40),
+            )
+            for c in controls["last"]
+        ]
+        text = (
+            table(rows, ("id", "when", "control", "caught", "outcome")) if rows else "No control has fired."
+        )
+        return Output(text, {"controls": controls["last"], "count": controls["count"]})
+
+    return on_project(arguments, fire if arguments.control else show)
+
+
+def _fact_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", help="what is true of the project")
+    check = parser.add_mutually_exclusive_group()
+    check.add_argument("--file-exists", metavar="PATH", help="it holds while there is this file")
+    check.add_argument("--file-missing", metavar="PATH", help="it holds while there is no such file")
+    check.add_argument("--file-unchanged", metavar="PATH", help="it holds while this file is as it is now")
+    check.add_argument("--branch-exists", metavar="NAME", help="it holds while there is this git branch")
+    check.add_argument("--commit-exists", metavar="SHA", help="it holds while there is this git commit")
+
+
+def _check_of(project: Project, arguments: argparse.Namespace) -> dict[str, Any] | None:
+    for kind in ("file-exists", "file-missing", "branch-exists", "commit-exists"):
+        value = getattr(arguments, kind.replace("-", "_"))
+        if value is not None:
+            return {kind: value}
+    if arguments.file_unchanged is not None:
+        files = project.workspace.files(project.stream)
+        found = files.look(files.name(given_path(arguments.file_unchanged)))
+        return {"file-hash": {"path": found.path, "hash": found.hash}}
+    return None
+
+
+def _fact_add(arguments: argparse.Namespace) -> Output:
+    def act(project: Project) -> Output:
+        check = _check_of(project, arguments)
+        receipt = project.add_fact(arguments.text, check=check, op=arguments.op, expect=arguments.expect)
+        return receipt_output(f"{paint(receipt.id, 'bold')} is kept.", receipt)
+
+    return on_project(arguments, act)
+
+
+def _fact_list(arguments: argparse.Namespace) -> Output:
+    def act(project: Project) -> Output:
+        facts = list(project.peek().state["facts"]["open"].values())
+        lines = []
+        for entry in facts:
+            check = ""
+            if entry["check"]:
+                kind, value = next(iter(entry["check"].items()))
+                check = f"  [{kind} {clean(value['path'] if isinstance(value, dict) else value, 80)}]"
+            lines.append(f"{paint(entry['id'], 'bold')}  {clean(entry['text'])}{check}")
+        return Output("\n".join(lines) or "No fact is kept.", {"facts": facts})
+
+    return on_project(arguments, act)
+
+
+def _fact_drop(arguments: argparse.Namespace) -> Output:
+    def act(project: Project) -> Output:
+        receipt = project.drop_fact(arguments.id, arguments.reason, op=arguments.op, expect=arguments.expect)
+        return receipt_output(f"{paint(receipt.id, 'bold')} is dropped.", receipt)
+
+    return on_project(arguments, act)
+
+
+def _fact_drop_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", help="the fact, such as F-7")
+    parser.add_argument("--reason", metavar="TEXT", help="why it is not kept any more")
+
+
+def _prefer_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("key", nargs="?", help="what it is about; without it, list all preferences")
+    parser.add_argument("value", nargs="?", help="what you prefer; without it, show what is set")
+    parser.add_argument("--drop", action="store_true", help="have no preference any more")
+
+
+def _prefer(arguments: argparse.Namespace) -> Output:
+    with open_here(arguments) as workspace:
+        me = workspace.me
+        if arguments.key is None:
+            known = me.preferences()
+            lines = [f"{paint(key, 'bold')}  {clean(value)}" for key, value in known.items()]
+            return Output(
+                "\n".join(lines) or "No preference is set.", {"user": me.user, "preferences": known}
+            )
+        if arguments.drop:
+            receipt = me.unprefer(arguments.key, op=arguments.op, expect=arguments.expect)
+            return receipt_output("Dropped.", receipt, key=arguments.key)
+        if arguments.value is None:
+            value = me.preference(arguments.key)
+            shown = (
+                clean(value) if value is not None else f"No preference is set for {clean(arguments.key, 80)}."
+            )
+            return Output(shown, {"key": arguments.key, "value": value})
+        receipt = me.prefer(arguments.key, arguments.value, op=arguments.op, expect=arguments.expect)
+        return receipt_output(f"Noted for {me.user}.", receipt, key=arguments.key, value=arguments.value)
+
+
+COMMANDS = {
+    "order": group(
+        "Standing orders: they hold in every session.",
+        {
+            "list": Command("List the active orders.", nothing, _order_list, ("holdfast order list",)),
+            "add": Command(
+                "Give a standing order.",
+                _text_arguments,
+                _order_add,
+                ('holdfast order add "Decisions go to a file before they are carried out"',),
+                writes=True,
+            ),
+            "lift": Command(
+                "End a standing order.",
+                _lift_arguments,
+                _order_lift,
+                ("holdfast order lift SO-2", 'holdfast order lift SO-2 --reason "the release is out"'),
+                writes=True,
+            ),
+        },
+    ),
+    "control": Command(
+        "Write down that a control caught something, or list the last ones.",
+        _control_arguments,
+        _control,
+        (
+            'holdfast control review "a decision that was only in chat" --outcome "written down"',
+            "holdfast control",
+        ),
+        writes=True,
+    ),
+    "fact": group(
+        "What is true of the project, with how to check it.",
+        {
+            "list": Command("List the facts.", nothing, _fact_list, ("holdfast fact list",)),
+            "add": Command(
+                "Keep a fact.",
+                _fact_arguments,
+                _fact_add,
+                (
+                    'holdfast fact add "Releases are cut from stable" --branch-exists stable',
+                    'holdfast fact add "The schema is in db/schema.sql" --file-exists db/schema.sql',
+                ),
+                writes=True,
+            ),
+            "drop": Command(
+                "Keep a fact no longer.",
+                _fact_drop_arguments,
+                _fact_drop,
+                ("holdfast fact drop F-7",),
+                writes=True,
+            ),
+        },
+    ),
+    "prefer": Command(
+        "Set one of your preferences, or list them.",
+        _prefer_arguments,
+        _prefer,
+        ("holdfast prefer", "holdfast prefer language en", "holdfast prefer language --drop"),
+        writes=True,
+    ),
+}

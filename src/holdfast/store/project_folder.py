@@ -1,0 +1,86 @@
+"""Files beside a workspace folder, in the project itself: the few that holdfast writes there when asked.
+
+The names are a closed set. No link is followed: a project whose AGENTS.md points elsewhere is told so.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from holdfast.core.ids import checked_name
+from holdfast.errors import Forbidden, InvalidName
+from holdfast.fs import steps
+from holdfast.fs.port import FileSystem
+from holdfast.fs.posix import POSIX
+from holdfast.store.find import FOLDER
+
+HANDOFF = "handoff/latest.md"
+CONTINUE = ".continue-here.md"
+
+
+class ProjectFolder:
+    """The folder that a workspace folder lies in."""
+
+    def __init__(self, root: str, fs: FileSystem = POSIX) -> None:
+        self.root = root
+        self._fs = fs
+
+    def read(self, name: str) -> bytes | None:
+        """The bytes of a file, or None."""
+        path = self._path(name)
+        return steps.read_whole(self._fs, path) if self._is_file(path) else None
+
+    def write(self, name: str, data: bytes) -> str:
+        """Put a file in the place of what is there; returns its path."""
+        path = self._path(name)
+        self._is_file(path)
+        if name == HANDOFF:
+            steps.make_folders(self._fs, os.path.dirname(path))
+        steps.replace(self._fs, path, data, tag=f"{os.getpid():x}", durable=True)
+        return path
+
+    def remove(self, name: str) -> None:
+        path = self._path(name)
+        if self._is_file(path):
+            self._fs.unlink(path)
+
+    def _path(self, name: str) -> str:
+        if name not in (HANDOFF, CONTINUE):
+            checked_name(name.lower() if name.isascii() else name, "name of a file")
+            if not name.lower().endswith(".md"):
+                raise InvalidName(
+                    f"{name[:80]!r} cannot be written here.",
+                    hint="Name a Markdown file in the top folder of the project.",
+                )
+        if name == HANDOFF:
+            self._is_folder(os.path.join(self.root, os.path.dirname(name)))
+        return os.path.join(self.root, name)
+
+    def _is_file(self, path: str) -> bool:
+        try:
+            mode = self._fs.stat(path).st_mode
+        except FileNotFoundError:
+            return False
+        if not stat.S_ISREG(mode):
+            kind = "a link" if stat.S_ISLNK(mode) else "not a plain file"
+            raise Forbidden(
+                f"{path} is {kind}; nothing was written.",
+                hint="Name the file that it points to: --file NAME.",
+            )
+        return True
+
+    def _is_folder(self, path: str) -> None:
+        try:
+            mode = self._fs.stat(path).st_mode
+        except FileNotFoundError:
+            return
+        if not stat.S_ISDIR(mode):
+            raise Forbidden(f"{path} is not a folder of its own; nothing was written.", hint="Move it aside.")
+
+
+def beside(url: str) -> ProjectFolder | None:
+    """The project folder of a workspace in a ``.state`` folder; None for a database."""
+    if os.path.basename(url) == FOLDER and os.path.isabs(url):
+        return ProjectFolder(os.path.dirname(url))
+    return None

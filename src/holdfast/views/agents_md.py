@@ -1,0 +1,116 @@
+"""The block in AGENTS.md: kept current between two marker lines, without touching a byte of the rest.
+
+Only a block whose seal fits is replaced. Whatever else is found (an edit, half a block, two blocks, conflict
+markers) is reported with its lines, and the file stays as it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holdfast.errors import Refused
+from holdfast.views import parts
+from holdfast.views.fence import RULE, fenced, quoted, token
+from holdfast.views.seal import MARK, condition, sealed
+
+BEGIN = b"<!-- holdfast:begin"
+END = b"<!-- holdfast:end -->"
+_ORDERS = 20
+_CONFLICT = (b"<<<<<<< ", b">>>>>>> ")
+
+
+def block(state: dict[str, Any] | None, project: dict[str, Any] | None = None) -> str:
+    """The text of the block, markers included, with LF line endings."""
+    lines = [
+        f"{BEGIN.decode()} {MARK} made by holdfast; write outside of this block -->",
+        "## Working memory",
+        "",
+        "This project keeps its working memory with holdfast. Before you start: `holdfast resume`. Before you act on a",
+        "decision: `holdfast decide WHAT --because WHY`, and afterwards `holdfast settle ID OUTCOME`.",
+        RULE,
+    ]
+    orders = parts.opened(project or {}, "orders")
+    if orders:
+        lines += ["", "Standing orders:", ""]
+        lines += [f"- {token(order['id'])} {quoted(order['text'], order, 600)}" for order in orders[:_ORDERS]]
+        if len(orders) > _ORDERS:
+            lines.append(f"- {len(orders) - _ORDERS} more: `holdfast order list`")
+    if state is not None:
+        lines += ["", "The last session:", "", f"- goal: {fenced(parts.value(state, 'goal'), 300)}"]
+        if parts.value(state, "phase"):
+            lines.append(f"- phase: {fenced(parts.value(state, 'phase'), 100)}")
+        unsettled = len(parts.opened(state, "decisions"))
+        if unsettled:
+            lines.append(f"- {parts.noun(unsettled, 'decision')} never confirmed: `holdfast recover`")
+        lines += [f"- next: {fenced(entry['text'], 200)}" for entry in parts.opened(state, "next")[:3]]
+    # Without the id of a commit: the file is tracked by git, and must change only when its words do.
+    return sealed("\n".join([*lines, END.decode()]) + "\n", None)
+
+
+def merged(found: bytes | None, text: str) -> bytes:
+    """The file with the block in it: replaced where it was, else added at the end."""
+    if not found:
+        return text.encode()
+    if found.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise Refused(
+            "The file is UTF-16, which agents do not read; nothing was written.", hint="Save it as UTF-8."
+        )
+    place = _place(found)
+    # A block keeps the line ends that it has; a new one takes those of the file.
+    example = found if place is None else found[place[0] : place[1]]
+    line_end = b"\r\n" if b"\r\n" in example else b"\n"
+    fresh = text.encode().replace(b"\n", line_end)
+    if place is None:
+        gap = line_end if found.endswith((b"\n", b"\r")) else line_end * 2
+        return found + gap + fresh
+    start, end = place
+    if not found[start:end].endswith(b"\n"):  # the block ends the file, and the file has no final line end
+        fresh = fresh.rstrip(b"\r\n")
+    return found[:start] + fresh + found[end:]
+
+
+def has_block(found: bytes | None) -> bool:
+    """Whether a block, whole or damaged, is in the file."""
+    return found is not None and (BEGIN in found or END in found)
+
+
+def _place(found: bytes) -> tuple[int, int] | None:
+    """Where the block begins and ends; None if there is none; refused if that is not beyond doubt."""
+    begins, ends, conflicts = [], [], []
+    at = 0
+    for number, line in enumerate(found.splitlines(keepends=True), 1):
+        if line.lstrip(b" \t\xef\xbb\xbf").startswith(BEGIN):
+            begins.append((number, at + line.index(BEGIN)))
+        elif BEGIN in line:
+            begins.append((number, -1))
+        if END in line:
+            ends.append((number, at + len(line) if line.strip() == END else -1))
+        if line.startswith(_CONFLICT):
+            conflicts.append(number)
+        at += len(line)
+    if conflicts and (begins or ends or len(conflicts) > 1):
+        raise _damaged(
+            conflicts, "conflict markers of a merge", "Resolve the merge, then run the command again."
+        )
+    if not begins and not ends:
+        return None
+    numbers = sorted([number for number, _ in (*begins, *ends)])
+    whole = len(begins) == len(ends) == 1 and begins[0][0] < ends[0][0] and min(begins[0][1], ends[0][1]) >= 0
+    if not whole:
+        raise _damaged(numbers, "a damaged block", _MEND)
+    start, end = begins[0][1], ends[0][1]
+    inner = found[start:end].replace(b"\r\n", b"\n")
+    if condition(inner if inner.endswith(b"\n") else inner + b"\n") != "intact":
+        raise _damaged(numbers, "a block that was edited by hand", _MEND)
+    return start, end
+
+
+_MEND = (
+    "Move what you wrote outside of the block, and take the rest of the block out with both of its markers: it is "
+    "made anew from the stored commits."
+)
+
+
+def _damaged(lines: list[int], what: str, hint: str) -> Refused:
+    shown = ", ".join(map(str, lines[:6]))
+    return Refused(f"The file has {what} (line {shown}); nothing was written.", hint=hint)

@@ -1,0 +1,96 @@
+"""The brief: the smallest packet with which a fresh agent can go on.
+
+Lines are taken in order of survival, first a few of every section, then more of each, as long as the packet stays
+within its budget of tokens and under the number of characters that hosts inject whole. What is left out is
+counted, and the command that shows it is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from holdfast.errors import Usage
+from holdfast.views.brief_sections import Section, sections
+from holdfast.views.fence import RULE, token
+
+DEFAULT = 2_000
+"""Tokens."""
+LEAST = 300
+CHARACTERS = 9_500
+"""A host cuts what it injects at 10,000 characters."""
+_FIRST = 5
+"""Lines that each section gets before any gets more."""
+
+
+class Brief(NamedTuple):
+    """A packet and what it cost."""
+
+    text: str
+    tokens: int
+    left_out: dict[str, int]
+    """Section to the number of its lines that did not fit."""
+
+
+def brief(
+    state: dict[str, Any],
+    project: dict[str, Any] | None = None,
+    *,
+    count: Callable[[str], int],
+    budget: int = DEFAULT,
+    alerts: Sequence[str] = (),
+) -> Brief:
+    """The packet of a session within ``budget`` tokens as ``count`` counts them.
+
+    ``alerts`` are lines of the caller's own, which come first and are not fenced.
+    """
+    if budget < LEAST:
+        raise Usage(f"A brief needs a budget of at least {LEAST} tokens, not {budget}.")
+    wanted = sections(state, project, alerts)
+    taken = _choose(wanted, state, count, budget)
+    while True:
+        text = _text(wanted, taken, state)
+        tokens = count(text)
+        if (tokens <= budget and len(text) <= CHARACTERS) or not any(taken):
+            break
+        last = max(index for index, lines in enumerate(taken) if lines)
+        taken[last] -= 1
+    left = {section.name: len(section.lines) - n for section, n in zip(wanted, taken, strict=True)}
+    return Brief(text, tokens, {name: n for name, n in left.items() if n})
+
+
+def _choose(
+    wanted: list[Section], state: dict[str, Any], count: Callable[[str], int], budget: int
+) -> list[int]:
+    """How many lines of each section fit, by the cost of each line alone."""
+    taken = [0] * len(wanted)
+    # Room for the frame and for naming, at the worst, every section as cut.
+    worst = _text([section._replace(lines=["x"] * 9_999) for section in wanted], taken, state)
+    tokens, characters = count(worst), len(worst)
+    for quota in (_FIRST, 10_000):
+        for index, section in enumerate(wanted):
+            while taken[index] < min(quota, len(section.lines)):
+                line = f"{section.title}\n" * (taken[index] == 0) + f"- {section.lines[taken[index]]}\n"
+                cost = count(line)
+                if tokens + cost > budget or characters + len(line) > CHARACTERS:
+                    break
+                tokens, characters, taken[index] = tokens + cost, characters + len(line), taken[index] + 1
+    return taken
+
+
+def _text(wanted: list[Section], taken: list[int], state: dict[str, Any]) -> str:
+    lines = [
+        f"holdfast: session {token(str(state['user']))}/{token(str(state['session']))}, "
+        f"{state['commits']:,} commits, last {token(str(state['updated']))}",
+        RULE,
+    ]
+    cut = []
+    for section, n in zip(wanted, taken, strict=True):
+        if n:
+            lines += ["", section.title, *[f"- {line}" for line in section.lines[:n]]]
+        missing = len(section.lines) - n
+        if missing:
+            cut.append(f"{missing:,} {section.name} (`{section.command}`)")
+    if cut:
+        lines += ["", f"Left out to stay small: {', '.join(cut)}."]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,230 @@
+"""Pages on demand: ``LOOPS.md``, ``CONTEXT.md``, ``handoff/latest.md`` and ``.continue-here.md``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from holdfast.core import contested
+from holdfast.views import parts
+from holdfast.views.budget import budget_lines
+from holdfast.views.markdown import cell, inline
+from holdfast.views.seal import MARK, sealed
+
+_ALL = 200
+"""Entries of one kind on a page; the log has the rest."""
+
+
+def loops_md(state: dict[str, Any]) -> str:
+    """Every open loop in full, and the last closed ones with their outcomes."""
+    lines = _head(state, "Loops")
+    opened = parts.opened(state, "loops")
+    lines += ["## Open", ""] if opened else ["## Open", "", "None.", ""]
+    for loop in opened[:_ALL]:
+        lines += [
+            f"### {inline(loop['id'])}: {inline(loop['title'])}",
+            "",
+            f"**Status:** {inline(loop['status'])}",
+            f"**Captured:** {_minute(loop['at'])} by {inline(loop['by'])} ({inline(loop['origin'])})",
+        ]
+        if loop.get("context"):
+            lines.append(f"**Context:** {inline(str(loop['context']), 700)}")
+        lines.append("")
+    lines += _cut(len(opened) - _ALL, "open loops", "holdfast loop list")
+    closed = parts.closed(state, "loops")
+    if closed:
+        lines += [
+            "## Closed lately",
+            "",
+            "| ID | Title | Outcome | Decision | Closed |",
+            "|----|----|----|----|----|",
+        ]
+        for loop in reversed(closed):
+            lines.append(
+                f"| {cell(loop['id'])} | {cell(loop['title'])} | {cell(loop['outcome'], 400)} "
+                f"| {cell(str(loop.get('decision') or ''))} | {_minute(loop['closed_at'])} |"
+            )
+        lines.append("")
+    return _page(lines, state)
+
+
+def context_md(state: dict[str, Any]) -> str:
+    """What is loaded: the items of the budget and the files that the session refers to."""
+    lines = [*_head(state, "Context"), "## Token Budget", "", *budget_lines(state), ""]
+    items = sorted(
+        (state.get("budget") or {}).get("items", {}).items(), key=lambda item: (-item[1]["tokens"], item[0])
+    )
+    for title, included in (("## Included", True), ("## Excluded", False)):
+        chosen = [(name, item["tokens"]) for name, item in items if item["included"] is included]
+        lines += [title, ""]
+        if chosen:
+            lines += ["| Item | Tokens |", "|----|----:|"]
+            lines += [f"| {cell(name)} | {tokens:,} |" for name, tokens in chosen[:_ALL]]
+            lines += ["", *_cut(len(chosen) - _ALL, "items", "holdfast budget show")]
+        else:
+            lines += ["None.", ""]
+    references = parts.opened(state, "references")
+    lines += ["## Files", ""]
+    if references:
+        lines += ["| File | Kind | Bytes | Hash | By |", "|----|----|----:|----|----|"]
+        lines += [
+            f"| {cell(r['path'], 300)} | {cell(r['kind'])} | {r['size']:,} "
+            f"| {cell(str(r['hash']), 16)} | {cell(r['by'])} |"
+            for r in references[:_ALL]
+        ]
+        lines += ["", *_cut(len(references) - _ALL, "files", "holdfast ref list")]
+    else:
+        lines += ["None.", ""]
+    return _page(lines, state)
+
+
+def handoff_md(state: dict[str, Any], project: dict[str, Any] | None = None) -> str:
+    """What the next agent or person needs: objective, phase, decisions, risks, blockers, next actions."""
+    handoff = state.get("handoff")
+    lines = [*_head(state, "Handoff")]
+    if handoff:
+        claim = f"claimed by {inline(handoff['claimed_by'])}" if handoff["claimed_by"] else "not claimed"
+        lines += [
+            f"**{inline(handoff['id'])}** by {inline(handoff['by'])}, {_minute(handoff['at'])}; {claim}.",
+            "",
+        ]
+        if handoff.get("message"):
+            lines += [inline(handoff["message"], 700), ""]
+    lines += ["`holdfast resume --claim` takes this on.", ""]
+    lines += ["## Objective", "", inline(parts.value(state, "goal"), 700), ""]
+    lines += [
+        "## Phase",
+        "",
+        f"{inline(parts.value(state, 'phase') or 'none')} {parts.phase_place(state)}".rstrip(),
+        "",
+    ]
+    lines += _contested(state)
+    task = parts.current_task(state)
+    if task:
+        lines += [
+            "## Task",
+            "",
+            f"- {inline(task['id'])} ({inline(task['status'])}): {inline(task['title'], 400)}",
+            "",
+        ]
+    lines += _decisions(state)
+    lines += _checkpoint(state)
+    lines += _listed(state, "Risks", "risks", "text")
+    lines += _listed(state, "Blockers", "blockers", "text")
+    lines += _listed(state, "Next Actions", "next", "text")
+    lines += _listed(state, "Open Loops", "loops", "title")
+    if project:
+        lines += _listed(project, "Standing Orders", "orders", "text")
+    return _page(lines, state)
+
+
+def continue_here(state: dict[str, Any]) -> str:
+    """Where a paused session goes on. It names its session and version, so that a stale copy shows."""
+    recovery = state.get("recovery") or {}
+    lines = [
+        *_head(state, "Continue here"),
+        f"Paused at version {state['commits']:,}, {_minute(state['updated'])}, by {inline(state['by'])}.",
+        "",
+        f"**Goal:** {inline(parts.value(state, 'goal'), 400)}",
+        f"**Phase:** {inline(parts.value(state, 'phase') or 'none')} {parts.phase_place(state)}".rstrip(),
+    ]
+    task = parts.current_task(state)
+    if task:
+        lines.append(f"**Task:** {inline(task['id'])} - {inline(task['title'])}")
+    if recovery.get("last_action"):
+        lines.append(f"**Last action:** {inline(recovery['last_action'])}")
+    if recovery.get("notes"):
+        lines.append(f"**Notes:** {inline(recovery['notes'], 700)}")
+    lines += ["", *_checkpoint(state), *_listed(state, "Next Actions", "next", "text")]
+    session = inline(str(state["session"]))
+    lines += [f"To go on: `holdfast continue --session {session}`, then `holdfast resume`.", ""]
+    return _page(lines, state)
+
+
+PAGES: dict[str, Callable[[dict[str, Any]], str]] = {"LOOPS.md": loops_md, "CONTEXT.md": context_md}
+"""Views that are made when somebody asks for them."""
+
+
+# -- parts of a page --------------------------------------------------------------------------------------
+
+
+def _head(state: dict[str, Any], title: str) -> list[str]:
+    return [
+        "---",
+        "version: 1",
+        MARK,
+        f"updated: {inline(str(state['updated']))}",
+        f"session: {inline(str(state['session']))}",
+        "---",
+        "",
+        f"# {title}: {inline(parts.value(state, 'goal'))}",
+        "",
+    ]
+
+
+def _page(lines: list[str], state: dict[str, Any]) -> str:
+    return sealed("\n".join(lines).rstrip("\n") + "\n", state["head"])
+
+
+def _minute(at: str) -> str:
+    return inline(f"{at[:10]} {at[11:16]}")
+
+
+def _cut(missing: int, what: str, command: str) -> list[str]:
+    return [f"{missing:,} more {what}: `{command}`.", ""] if missing > 0 else []
+
+
+def _contested(state: dict[str, Any]) -> list[str]:
+    contests = contested.contests(state["registers"])
+    if not contests:
+        return []
+    lines = ["## Contested", ""]
+    for contest in contests[:_ALL]:
+        rivals = ", ".join(
+            f"{inline(str(r['value']), 200)} (by {inline(r['by'])})" for r in contest["rivals"]
+        )
+        lines.append(
+            f"- {inline(contest['name'])} is {inline(str(contest['value']), 200)} "
+            f"(by {inline(contest['by'])}); also set: {rivals}"
+        )
+    return [*lines, ""]
+
+
+def _decisions(state: dict[str, Any]) -> list[str]:
+    unsettled, settled = parts.opened(state, "decisions"), parts.closed(state, "decisions")
+    lines = ["## Decisions", ""]
+    for decision in unsettled[:_ALL]:
+        planned = f"; planned: {inline(decision['action'])}" if decision["action"] else ""
+        lines.append(
+            f"- {inline(decision['id'])} **not confirmed**: {inline(decision['text'], 400)}, "
+            f"because {inline(decision['because'], 400)}{planned}"
+        )
+    lines += _cut(len(unsettled) - _ALL, "decisions without outcome", "holdfast recover")[:1]
+    for decision in reversed(settled):
+        verdict = "" if decision["ok"] else "**failed**: "
+        lines.append(
+            f"- {inline(decision['id'])}: {inline(decision['text'], 400)}, because {inline(decision['because'], 400)}; "
+            f"{verdict}{inline(decision['outcome'], 400)}"
+        )
+    return [*lines, ""] if len(lines) > 2 else [*lines, "None.", ""]
+
+
+def _checkpoint(state: dict[str, Any]) -> list[str]:
+    checkpoint = state.get("checkpoint")
+    if not checkpoint:
+        return []
+    lines = ["## Checkpoint", ""]
+    for key, label in (("message", "Message"), ("last_completed", "Completed"), ("instruction", "To resume")):
+        if checkpoint.get(key):
+            lines.append(f"- {label}: {inline(checkpoint[key], 700)}")
+    lines += [f"- Pending: {inline(step)}" for step in checkpoint.get("pending") or ()]
+    return [*lines, ""]
+
+
+def _listed(state: dict[str, Any], title: str, name: str, key: str) -> list[str]:
+    entries = parts.opened(state, name)
+    lines = [f"## {title}", ""]
+    lines += [f"- {inline(entry['id'])}: {inline(entry[key], 400)}" for entry in entries[:_ALL]] or ["None."]
+    if len(entries) > _ALL:
+        lines.append(f"- {len(entries) - _ALL:,} more")
+    return [*lines, ""]

@@ -1,0 +1,75 @@
+"""Looking into a state. A stream of another kind lacks some parts; views then show them as empty."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holdfast.core import contested
+
+Entry = dict[str, Any]
+
+STATUSES = {
+    "working": "Working",
+    "blocked": "Blocked",
+    "awaiting input": "Awaiting Input",
+    "discussion": "Discussion Mode",
+    "paused": "Paused",
+    "complete": "Complete",
+}
+
+
+def opened(state: dict[str, Any], name: str) -> list[Entry]:
+    """What is open of a collection, oldest first."""
+    return list(state.get(name, {}).get("open", {}).values())
+
+
+def closed(state: dict[str, Any], name: str) -> list[Entry]:
+    """The last closed ones of a collection, oldest first."""
+    return list(state.get(name, {}).get("closed", ()))
+
+
+def register(state: dict[str, Any], name: str) -> Entry | None:
+    """A register with who set it and when."""
+    found: Entry | None = state["registers"].get(name)
+    return found
+
+
+def value(state: dict[str, Any], name: str) -> str:
+    """The value of a register as text; empty if it was never set."""
+    found = contested.value(state["registers"], name)
+    return "" if found is None else str(found)
+
+
+def current_task(state: dict[str, Any]) -> Entry | None:
+    """The task that is being worked on."""
+    wanted = value(state, "task")
+    found: Entry | None = state.get("tasks", {}).get("open", {}).get(wanted)
+    return found
+
+
+def proposed_plan(state: dict[str, Any]) -> Entry | None:
+    """The newest plan that waits for approval."""
+    plans = [plan for plan in opened(state, "plans") if plan.get("status", "proposed") == "proposed"]
+    return plans[-1] if plans else None
+
+
+def status(state: dict[str, Any]) -> str:
+    """The status of a session; what nobody has set is worked out."""
+    given = value(state, "status")
+    if given and given != "working":
+        return given
+    if state.get("discussion"):
+        return "discussion"
+    return "awaiting input" if proposed_plan(state) and not current_task(state) else "working"
+
+
+def phase_place(state: dict[str, Any]) -> str:
+    """Where the phase is in the declared order, such as ``(2 of 4)``; empty if that says nothing."""
+    declared = state.get("phases", {}).get("declared", [])
+    phase = value(state, "phase")
+    return f"({declared.index(phase) + 1} of {len(declared)})" if phase in declared else ""
+
+
+def noun(count: int, singular: str, plural: str = "") -> str:
+    """``1 loop``, ``2 loops``."""
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"

@@ -1,0 +1,143 @@
+"""Handing a session on and taking it up: the brief, and the files in the project that tell of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast.core.stream import PROJECT, last_part
+from holdfast.errors import HoldfastError, Unavailable
+from holdfast.store.project_folder import CONTINUE, HANDOFF, ProjectFolder, beside
+from holdfast.store.protocol import Fault
+from holdfast.views import parts, seal
+
+if TYPE_CHECKING:
+    from holdfast.views.brief import Brief
+    from holdfast.workspace.handle import Handle, Receipt
+    from holdfast.workspace.session import Session
+    from holdfast.workspace.workspace import Workspace
+
+AGENTS = "AGENTS.md"
+
+
+class Handover(NamedTuple):
+    """What a handoff left behind."""
+
+    receipt: Receipt
+    text: str
+    path: str | None
+    """Where the page was written; None if it was not."""
+    warnings: list[str]
+    """Files that could not be brought up to date, and why. The handoff itself is committed."""
+
+
+def make_brief(session: Session, budget: int | None = None) -> Brief:
+    """The packet with which a fresh agent can go on."""
+    from holdfast.core.tokens import estimate
+    from holdfast.views import brief
+
+    working_set = session.peek()
+    alerts = [f"DAMAGED {fault.where}: {fault.what}; `holdfast doctor`" for fault in working_set.faults]
+    return brief.brief(
+        working_set.state,
+        project_state(session.workspace),
+        count=estimate,
+        budget=brief.DEFAULT if budget is None else budget,
+        alerts=alerts,
+    )
+
+
+def project_state(workspace: Workspace) -> dict[str, Any]:
+    """The state of the project's stream."""
+    from holdfast.workspace.handle import Handle
+
+    return Handle(workspace, PROJECT).peek().state
+
+
+def hand_off(
+    session: Session, message: str | None = None, *, op: str | None = None, expect: int | None = None
+) -> Handover:
+    """Hand the session on, and write ``handoff/latest.md`` for whoever comes next."""
+    from holdfast.views.agents_md import has_block
+    from holdfast.views.pages import handoff_md
+
+    receipt = session.hand_off(message, op=op, expect=expect)
+    text = handoff_md(session.peek().state, project_state(session.workspace))
+    folder = beside(session.workspace.where)
+    if folder is None:
+        return Handover(receipt, text, None, [])
+    path, warnings = None, []
+    try:
+        path = _write_page(folder, HANDOFF, text)
+        if path is None:
+            warnings.append(f"{HANDOFF} was not made by holdfast or was edited by hand; it is left as it is.")
+        if has_block(folder.read(AGENTS)):
+            refresh_block(session.workspace, session)
+    except (HoldfastError, OSError) as error:
+        warnings.append(str(error))
+    return Handover(receipt, text, path, warnings)
+
+
+def _write_page(folder: ProjectFolder, name: str, text: str) -> str | None:
+    """Put a page in its place, unless a person's own words are there."""
+    found = folder.read(name)
+    if found is not None and seal.condition(found) == "edited":
+        return None
+    return folder.write(name, text.encode())
+
+
+def refresh_block(
+    workspace: Workspace, session: Session | None, *, file: str = AGENTS, write: bool = True
+) -> tuple[str, bool]:
+    """Bring the block in AGENTS.md up to date; returns its path and whether the file was (or would be) changed."""
+    from holdfast.views import agents_md
+
+    folder = _folder(workspace)
+    found = folder.read(file)
+    text = agents_md.block(session.peek().state if session else None, project_state(workspace))
+    wanted = agents_md.merged(found, text)
+    if wanted != found and write:
+        folder.write(file, wanted)
+    return f"{folder.root}/{file}", wanted != found
+
+
+def show_pause(session: Handle) -> None:
+    """Bring ``.continue-here.md`` up to date. The commit is durable: a page that cannot be written is told of."""
+    try:
+        mark_pause(session)
+    except (HoldfastError, OSError) as problem:
+        session.workspace.report(
+            Fault(session.stream, CONTINUE, str(problem), action="the session has it all")
+        )
+
+
+def mark_pause(session: Handle) -> None:
+    """Keep ``.continue-here.md`` beside a paused session, and take it away when the session goes on.
+
+    The file only shows what is committed: a caller that cannot write it has lost nothing.
+    """
+    folder = beside(session.workspace.where)
+    if folder is None:
+        return
+    state = session.peek().state
+    paused = parts.value(state, "status") == "paused"
+    found = folder.read(CONTINUE)
+    if paused:
+        from holdfast.views.pages import continue_here
+
+        _write_page(folder, CONTINUE, continue_here(state))
+    elif found is not None and seal.condition(found) == "intact" and _tells_of(found, session):
+        folder.remove(CONTINUE)
+
+
+def _tells_of(page: bytes, session: Handle) -> bool:
+    return f"\nsession: {last_part(session.stream)}\n".encode() in page
+
+
+def _folder(workspace: Workspace) -> ProjectFolder:
+    folder = beside(workspace.where)
+    if folder is None:
+        raise Unavailable(
+            f"{workspace.where} is not in a project folder, so there is no file to write.",
+            hint="Run the command in a workspace that is a .state folder.",
+        )
+    return folder

@@ -1,0 +1,52 @@
+"""Documentation is a tested artefact."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast.edge.cli import COMMANDS, load
+from holdfast.edge.cli.command import parser
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+
+def test_the_command_reference_is_up_to_date() -> None:
+    """docs/reference/cli.md is what the commands say of themselves."""
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "reference.py"), "--check"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_a_summary_and_examples(name: str) -> None:
+    """Help says what a command does in one sentence and shows how it is used."""
+    command = load(name)
+    assert command.summary.endswith(".")
+    assert command.examples
+    assert all(example.startswith(f"holdfast {name}") for example in command.examples)
+    help_text = parser(name, command).format_help()
+    assert "examples:" in help_text
+    assert "--json" in help_text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    """Every relative link in the documentation leads to a file that exists."""
+    for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text()):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.relative_to(ROOT)} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_in_the_documentation_exist(page: Path) -> None:
+    """Every `holdfast WORD` in a console block names a real command."""
+    for block in re.findall(r"```(?:console|sh)\n(.*?)```", page.read_text(), re.DOTALL):
+        for word in re.findall(r"^\$ holdfast (\S+)", block, re.MULTILINE):
+            assert word in COMMANDS, f"{page.relative_to(ROOT)} shows holdfast {word}"

@@ -1,0 +1,271 @@
+"""Bad input: a clear error that names file and line where there is one, nothing lost, nothing outside touched."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from holdfast.errors import Forbidden, HoldfastError, InvalidName, Newer, NotFound, Refused
+from holdfast.store.files import FilesStore
+from holdfast.testing.hostile import stream_names
+from holdfast.workspace.workspace import Workspace
+
+
+def segment_of(project: Path, session: holdfast.Session) -> Path:
+    (segment,) = (project / ".state" / session.stream / "events").glob("*.jsonl")
+    return segment
+
+
+@pytest.fixture
+def session(project: Path) -> holdfast.Session:
+    """A session with five commits."""
+    with holdfast.open() as workspace:
+        session = workspace.start("damage me")
+        for n in range(4):
+            session.note(f"note {n}")
+    return session
+
+
+def reopened(project: Path) -> holdfast.Session:
+    for note in (project / ".state" / "local" / "snapshots").glob("*"):
+        note.unlink()
+    return holdfast.open().session()
+
+
+def notes(session: holdfast.Session) -> list[str]:
+    return [
+        event.data["text"]
+        for commit in session.log()
+        for event in commit.events
+        if event.type == "note.added"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("damage", "what"),
+    [
+        (b"hand edited", "not a commit"),
+        (b'{"someone": "elses", "json": true}', "not a commit"),
+        (b"<<<<<<< ours", "conflict marker"),
+        (b"\0" * 100, "zero bytes"),
+        (b"\xff\xfe\x00garbage", "not a commit"),
+        (b"x" * (10 << 20), "longer than"),
+        (b"[" * 100_000, "not a commit"),
+    ],
+    ids=["text", "foreign", "marker", "zeros", "binary", "long", "deep"],
+)
+def test_damage_in_the_middle_is_named_and_the_rest_is_read(
+    project: Path, session: holdfast.Session, damage: bytes, what: str
+) -> None:
+    """A damaged line is reported by file and line; all other commits are read, and work goes on."""
+    path = segment_of(project, session)
+    lines = path.read_bytes().split(b"\n")
+    lines[2] = damage
+    path.write_bytes(b"\n".join(lines))
+    after = reopened(project)
+    assert notes(after) == ["note 0", "note 2", "note 3"]
+    (fault,) = after.peek().faults
+    assert fault.where == f"{after.stream}/events/{path.name}:3"
+    assert what in fault.what
+    after.note("more")
+    assert notes(after) == ["note 0", "note 2", "note 3", "more"]
+    assert lines[2] in path.read_bytes(), "damage is never thrown away"
+
+
+def body_of(line: bytes) -> bytes:
+    return line.rpartition(b',"sum":')[0]
+
+
+def test_every_flipped_byte_is_found(project: Path, session: holdfast.Session) -> None:
+    """Whichever byte of a segment changes, some line is reported, and no changed commit is believed."""
+    path = segment_of(project, session)
+    good = path.read_bytes()
+    original = {body_of(line) for line in good.split(b"\n") if line}
+    store = FilesStore(str(project / ".state"), clock=lambda: 0)
+    for at in range(0, len(good), 7):
+        path.write_bytes(good[:at] + bytes([good[at] ^ 0x01]) + good[at + 1 :])
+        try:
+            tail = store.read(session.stream)
+        except Newer:
+            continue  # the flip turned the format number into a later one: refused as a whole
+        assert {body_of(line) for line in tail.lines} <= original
+        assert tail.faults or len(list(tail.lines)) < 5
+    store.close()
+
+
+def test_a_newer_format_is_refused_and_left_as_it_is(project: Path, session: holdfast.Session) -> None:
+    """An older release says that the data is newer, and changes no byte of it."""
+    path = segment_of(project, session)
+    data = path.read_bytes() + b'{"v":2,"id":"something new"}\n'
+    path.write_bytes(data)
+    with pytest.raises(Newer, match="format 2"):
+        reopened(project)
+    assert path.read_bytes() == data
+
+
+def test_deep_json_in_a_well_formed_line_is_a_clear_error(project: Path, session: holdfast.Session) -> None:
+    """A line whose sum is right but whose JSON is nested absurdly is refused, not a crash."""
+    status = run(project, "record", "x.deep", "[" * 200_000)
+    assert status.returncode == 2
+    assert "not JSON" in status.stderr
+
+
+def test_hostile_names_are_refused_everywhere(project: Path) -> None:
+    """Names that could leave the workspace are refused as users, sessions and streams, and touch nothing."""
+    workspace = holdfast.open()
+    workspace.start("names")
+    before = sorted(project.parent.rglob("*"))
+    refused = 0
+    for stream in stream_names():
+        user, _, session = stream.removeprefix("sessions/").partition("/")
+        with pytest.raises(HoldfastError):
+            workspace.store.read(stream)
+        for attempt in (
+            lambda user=user: holdfast.open(user=user or "/"),
+            lambda name=session: workspace.session(name or "/"),
+        ):
+            try:
+                attempt()
+            except (InvalidName, NotFound):
+                refused += 1
+    assert refused > 150
+    assert sorted(project.parent.rglob("*")) == before
+
+
+def test_a_state_that_is_a_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file named .state is neither read nor replaced."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".state").write_text("mine")
+    with pytest.raises(Forbidden, match="not a folder"):
+        holdfast.open()
+    assert run(tmp_path, "init").returncode == 7
+    assert (tmp_path / ".state").read_text() == "mine"
+
+
+def test_links_out_of_the_workspace_are_not_followed(
+    project: Path, session: holdfast.Session, tmp_path: Path
+) -> None:
+    """A .state, a stream, a segment or a view that is a link is refused; what it points to is untouched."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "precious").write_text("precious")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / ".state").symlink_to(outside)
+    with pytest.raises(Forbidden, match="link"):
+        holdfast.open(str(other))
+    stream = project / ".state" / "sessions" / "bob"
+    stream.symlink_to(outside)
+    with pytest.raises(Forbidden):
+        holdfast.open(user="bob").store.read("sessions/bob/2026-01-21-a1b2c3d4")
+    path = segment_of(project, session)
+    path.rename(outside / path.name)
+    path.symlink_to(outside / path.name)
+    before = (outside / path.name).read_bytes()
+    with pytest.raises(Forbidden):
+        holdfast.open().session()
+    assert (outside / path.name).read_bytes() == before
+    assert (outside / "precious").read_text() == "precious"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become somebody else")
+def test_a_read_only_folder_is_a_clear_error(project: Path, session: holdfast.Session) -> None:
+    """Somebody who may read but not write can read, and is told why nothing can be written."""
+    for folder in [project, *project.parents]:
+        if folder.stat().st_mode & 0o077 == 0:
+            folder.chmod(0o755)
+    code = f"""
+import os, sys, holdfast
+os.chdir({str(project)!r})
+holdfast.open(user="alice").session("{session.id}").state  # loads all modules, while they can be read
+os.setuid(65534)
+workspace = holdfast.open(user="alice")
+session = workspace.session("{session.id}")
+assert session.state["notes"]["count"] == 4
+try:
+    session.note("no")
+except holdfast.HoldfastError as error:
+    print(type(error).__name__, error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "Forbidden" in done.stdout
+    assert "nothing was stored" in done.stdout
+
+
+def test_a_clock_that_jumps_back_keeps_the_order(project: Path) -> None:
+    """Ids go on rising when the wall clock falls by a year, also in a new process."""
+    now = [1_800_000_000_000]
+    for step in (0, -31_536_000_000, 5):
+        now[0] += step
+        store = FilesStore(str(project / ".state"), clock=lambda: now[0])
+        workspace = Workspace(store, user="alice", by="me")
+        handle = workspace.start("clock") if step == 0 else workspace.session()
+        handle.note(f"at {now[0]}")
+        store.close()
+    commits = list(holdfast.open().session().log())
+    assert [commit.id for commit in commits] == sorted(commit.id for commit in commits)
+    assert len({commit.id for commit in commits}) == 4
+
+
+def test_someone_elses_jsonl_beside_the_segments_is_left_alone(
+    project: Path, session: holdfast.Session
+) -> None:
+    """A file that is not a segment is reported as a note and not read."""
+    stranger = segment_of(project, session).with_name("events.jsonl")
+    stranger.write_text('{"not": "ours"}\n')
+    after = reopened(project)
+    assert len(notes(after)) == 4
+    faults = after.workspace.doctor(fix=True)
+    assert any("not a segment" in fault.what and fault.harmless for fault in faults)
+    assert stranger.read_text() == '{"not": "ours"}\n'
+
+
+def test_init_on_existing_data_changes_nothing(project: Path, session: holdfast.Session) -> None:
+    """A second init leaves every byte, also of files that the user changed."""
+    (project / ".state" / "config.toml").write_text("format = 1\n# mine\n")
+    before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
+    assert run(project, "init").returncode == 0
+    assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == before
+
+
+def test_invalid_utf8_on_the_command_line_is_refused(project: Path, session: holdfast.Session) -> None:
+    """Bytes that are no text are refused with a sentence, and nothing is written."""
+    command = [sys.executable, "-c", CLI, "note", b"bad \xff byte"]
+    done = subprocess.run(command, cwd=project, capture_output=True)
+    assert done.returncode == 1
+    assert b"surrogate" in done.stderr
+    assert reopened(project).version == 5
+
+
+CLI = "import sys; from holdfast.edge.cli import main; sys.exit(main())"
+
+
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """The command line in a process of its own; the words go through a pipe, since some are huge."""
+    code = f"import json, sys; sys.argv[1:] = json.load(sys.stdin); {CLI}"
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, cwd=folder, input=json.dumps(words), capture_output=True, text=True)
+
+
+def test_every_error_has_a_code_a_status_and_a_hint() -> None:
+    """No error is without a way on, and none suggests to destroy anything."""
+    from holdfast import errors
+
+    kinds = [
+        kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, HoldfastError)
+    ]
+    assert len({kind.code for kind in kinds}) == len(kinds)
+    for kind in kinds:
+        assert kind.hint
+        assert 1 <= kind.status <= 7
+        for word in ("--force", "rm ", "delete", "reset"):
+            assert word not in kind.hint
+    assert isinstance(Refused("x"), HoldfastError)
+    assert json.dumps(Refused("x", hint="y").hint) == '"y"'

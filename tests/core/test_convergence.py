@@ -133,7 +133,7 @@ def test_every_event_of_a_session_is_reached_by_the_histories() -> None:
         reached |= {event.type for _, event in world.events()}
     own = {
         event
-        for concept in concepts.of("session")
+        for concept in map(concepts.load, concepts.KINDS["session"])
         for event in concept.EVENTS
         if not event.startswith("handoff.")
     }
@@ -155,7 +155,7 @@ def test_a_long_history_leaves_a_state_of_the_same_size() -> None:
                     )
             for replica in world.replicas:
                 for name, entries in (
-                    (n, list(replica.state[n]["open"])) for n in (*COLLECTIONS, "decisions")
+                    (n, list(replica.state[n]["open"])) for n in (*COLLECTIONS, "decisions", "batches")
                 ):
                     close(replica, name, entries)
             if number % 2:
@@ -181,6 +181,8 @@ def close(replica: Replica, name: str, entries: list[str]) -> None:
             replica.close_blocker(short_id, "enough")
         elif name == "next":
             replica.finish_next(short_id)
+        elif name == "batches":
+            replica.abandon_batch(short_id, "enough")
         elif name == "errors":
             replica.remedy_error(short_id, "enough")
         else:

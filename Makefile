@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 JOBS ?= 2
 
-.PHONY: demo test lint torture bench docs lock clean
+.PHONY: demo test lint hosts torture bench docs lock clean
 
 demo: $(VENV)/.package
 	$(BIN)/python examples/killed_agent.py
@@ -17,6 +17,11 @@ lint: $(VENV)/.package $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Real agent hosts, offline; those that cannot be installed are skipped with the reason.
+hosts: $(VENV)/.package $(VENV)/.test
+	-$(BIN)/python tests/hosts/setup.py
+	$(BIN)/python -m pytest -m hosts tests/hosts
 
 # The long versions of the crash laboratory: FACTOR times the counts of `make test`.
 FACTOR ?= 20

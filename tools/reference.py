@@ -13,7 +13,7 @@ TARGET = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
 def text() -> str:
     """The whole page."""
     from holdfast.edge.cli import GROUPS, load
-    from holdfast.edge.cli.command import parser
+    from holdfast.edge.cli.command import parser, verbs_help
 
     lines = [
         "# Command reference",
@@ -29,9 +29,10 @@ def text() -> str:
     for group, names in GROUPS.items():
         lines += [f"## {group}", ""]
         for name in names:
-            help_text = parser(name, load(name)).format_help().strip()
-            lines += [f"### holdfast {name}", "", "```", help_text, "```", ""]
-            for verb, command in load(name).verbs.items():
+            loaded = load(name)
+            help_text = verbs_help(name, loaded) if loaded.verbs else parser(name, loaded).format_help()
+            lines += [f"### holdfast {name}", "", "```", help_text.strip(), "```", ""]
+            for verb, command in (loaded.verbs or {}).items():
                 help_text = parser(f"{name} {verb}", command).format_help().strip()
                 lines += [f"#### holdfast {name} {verb}", "", "```", help_text, "```", ""]
     return "\n".join(lines)

@@ -72,6 +72,11 @@ def mid_task() -> Session:
         pending=["examples", "budget line"],
         instruction="Go on with the examples",
     )
+    session.set_budget(5_000)
+    session.spend("src/billing.py", 1_200)
+    session.spend("docs/zones.md", 650)
+    session.spend("reports/old.csv", 900)
+    session.exclude("reports/old.csv")
     session.hand_off("The zones are done; the examples are not")
     return session
 

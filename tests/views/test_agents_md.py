@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.views.example import mid_task, started
 
@@ -23,6 +23,7 @@ LINES = st.binary(max_size=40).filter(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(LINES, max_size=6), st.sampled_from([b"\n", b"\r\n"]), st.booleans())
 def test_the_rest_of_the_file_stays_as_it_is(lines: list[bytes], line_end: bytes, final: bool) -> None:
     """Adding the block only adds bytes behind; changing it only changes what is between its markers."""

@@ -99,7 +99,33 @@ def test_the_session_state_fulfils_the_contract(workspace: Workspace) -> None:
     assert all(isinstance(entry, str) for name in lists for entry in state[name])
     assert state["compaction_count"] == 0
     assert (state["goal"], state["current_phase"], state["artifacts"]) == ("Ship it", "look", ["out.txt"])
-    assert all(any(text in line for line in state["decisions"]) for text in HOSTILE[-5:])
+    assert [text in line for text, line in zip(HOSTILE, state["decisions"], strict=True)] == [True] * len(
+        HOSTILE
+    )
+    assert state["decisions"][0].endswith("done, well")
+    assert state["decisions"][1].endswith("not confirmed")
+
+
+def test_the_session_state_has_all_reviews_and_decisions(project: Path) -> None:
+    """More than the state keeps of them; risks, blockers and next actions only while they are open."""
+    session = holdfast.open(str(project)).start("Ship it")
+    for number in range(25):
+        session.legal_review(f"licence {number}", outcome="fine")
+        session.settle(session.decide(f"choice {number}", because="so").id, "no", ok=False)
+    for text in ("first", "second"):
+        session.add_risk(text)
+        session.add_blocker(text)
+        session.add_next(text)
+    session.close_risk("R-1", "gone")
+    session.compacted("short")
+    session.compacted("shorter")
+    state = json.loads(export(session.workspace, "session-state.json"))
+    assert state["legal_reviews"] == [f"L-{n + 1}: licence {n}: fine" for n in range(25)]
+    assert state["decisions"] == [f"D-{n + 1}: choice {n} (because so): failed, no" for n in range(25)]
+    assert state["open_risks"] == ["R-2: second"]
+    assert state["blocked_by"] == ["B-1: first", "B-2: second"]
+    assert state["next_actions"] == ["N-1: first", "N-2: second"]
+    assert state["compaction_count"] == 2
 
 
 def test_an_empty_workspace_exports_empty_lists(project: Path) -> None:

@@ -39,6 +39,8 @@ def filled(text: str) -> dict[str, Any]:
     session.workspace.by = text[:100].strip() or "x"
     session.claim()
     session.discuss(text)
+    session.set_budget(100)
+    session.spend(text[:100].strip() or "x", 30)
     state = session.state
     rival = {**state["registers"]["goal"], "value": text}
     state["registers"]["goal"]["rivals"] = [rival]
@@ -46,13 +48,6 @@ def filled(text: str) -> dict[str, Any]:
     state["references"] = {
         "open": {text: {**entry, "path": text, "kind": text, "size": 1, "hash": text}},
         "count": 1,
-    }
-    state["budget"] = {
-        "total": 100,
-        "used": 30,
-        "zone": "deliberate",
-        "limits": [20, 40, 50],
-        "items": {text: {"tokens": 30, "included": True}},
     }
     return state
 

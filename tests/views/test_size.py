@@ -14,9 +14,12 @@ from holdfast.core import fold
 from holdfast.core.commit import Commit, Event
 from holdfast.core.moment import iso
 from holdfast.core.tokens import estimate
+from holdfast.edge.cli import load
 from holdfast.errors import Usage
 from holdfast.views import brief, state_json, state_md
+from holdfast.views.brief_sections import sections
 
+ORDER = {"id": "SO-1", "text": "x", "at": "2026-01-21T14:00:00.000Z", "by": "ann", "origin": "human"}
 WORST = ["\x00", "\U000e0041", "\U0001f468\u200d", '"', "\\", "\u202e", "\x9b", "<a>", "»", "é", "a "]
 
 
@@ -180,6 +183,18 @@ def test_a_budget_holds_and_the_first_sections_survive(budget: int) -> None:
     found = [line for line in packet.text.splitlines() if line.startswith("## ")]
     assert found == [title for title in order if title in found]
     assert "DAMAGED segment" in packet.text
+
+
+def test_every_command_that_a_brief_names_exists() -> None:
+    """Each command that a packet sends its reader to is one of the command line, with that verb."""
+    project = {"orders": {"open": {"SO-1": ORDER}}}
+    named = {section.command for section in sections(largest("x", 3), project, ["alert"])}
+    assert len(named) >= 11
+    for command in named:
+        _, name, *more = command.split()
+        loaded = load(name)
+        if loaded.verbs:
+            assert more[0] in loaded.verbs, command
 
 
 def test_a_budget_that_is_too_small_is_refused() -> None:

@@ -13,7 +13,6 @@ ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u: ids get read alo
 WRITER_LENGTH = 8
 ID_LENGTH = 16 + 1 + WRITER_LENGTH
 ZERO = "0" * 16 + "-" + "0" * WRITER_LENGTH
-_COUNTERS = 1 << 16
 
 _HEX = "0123456789abcdef"
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
@@ -25,9 +24,10 @@ _DEVICES = frozenset(
 
 def next_id(last: str, now_ms: int, writer: str) -> str:
     """The first id of ``writer`` that is later than ``last`` and not before the wall clock."""
-    clock = int(last[:16], 16) + 1
-    clock = max(clock, now_ms * _COUNTERS)
-    return f"{clock:016x}-{writer}"
+    at_once = f"{now_ms:012x}0000-{writer}"
+    if at_once[:16] > last[:16]:  # the usual case: the wall clock has moved on
+        return at_once
+    return f"{int(last[:16], 16) + 1:016x}-{writer}"
 
 
 def milliseconds(commit_id: str) -> int:

@@ -23,7 +23,8 @@ LATEST = 253_402_300_799_999
 
 def iso(ms: int) -> str:
     """The text of a moment; moments outside the years 1 to 9999 are moved to the nearest one inside."""
-    ms = min(max(ms, EARLIEST), LATEST)
+    if not EARLIEST <= ms <= LATEST:
+        ms = EARLIEST if ms < EARLIEST else LATEST
     seconds, ms = divmod(ms, 1000)
     return f"{_to_second(seconds)}.{ms:03d}Z"
 

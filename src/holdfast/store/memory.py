@@ -40,6 +40,7 @@ class MemoryStore:
         cursor: Cursor = None,
         expect: int | None = None,
         op: str | None = None,
+        unread: bool = False,
     ) -> Appended:
         checked_stream(stream)
         with self._lock:

@@ -28,6 +28,10 @@ class Capabilities(NamedTuple):
     url: str
 
 
+LONG_TAIL = 100
+"""A tail of so many lines, or of the whole stream, is durable when ``read`` gives it: a snapshot may hold it."""
+
+
 class Tail(NamedTuple):
     """What a stream holds beyond a cursor."""
 
@@ -83,7 +87,7 @@ Plan = Callable[[Ground], Planned]
 class Appended(NamedTuple):
     commit: Commit
     cursor: Cursor
-    """Covers the tail that the plan saw and the new commit. Meaningless if ``repeated``."""
+    """Covers the tail that the plan saw and the new commit. Meaningless if ``repeated``; None if left unread."""
     version: int
     repeated: bool
     """The operation id was there already: ``commit`` is the first one and nothing was written."""
@@ -100,6 +104,7 @@ class Store(Protocol):
         cursor: Cursor = None,
         expect: int | None = None,
         op: str | None = None,
+        unread: bool = False,
     ) -> Appended:
         """Add one commit; when this returns, the commit is durable as far as the capabilities promise.
 
@@ -107,6 +112,10 @@ class Store(Protocol):
         ``expect`` raises ``Conflict``; ``plan`` is called with what is beyond ``cursor``; its draft gets an id
         later than every id in the stream, and is written. After ``UnknownOutcome`` the commit is there whole
         or not at all, and later calls work as usual.
+
+        ``unread`` says that the plan does not look at the tail. An engine may then leave it unread, which spares
+        busy writers from reading each other under the lock: the plan sees no lines, and the cursor that comes
+        back is None, because the old one still stands before everything that was left unread.
         """
 
     def read(self, stream: str, cursor: Cursor = None, *, newest_first: bool = False) -> Tail:

@@ -34,41 +34,57 @@ class StreamFiles(StreamReader):
         self._lock_fd = -1
         self._note = b""
         self._memory: Memory | None = None
+        self._latest: Cursor = None
         self._complete_for = (0, "", 0)
         self._ops: Ops | None = None
 
-    def append(self, plan: Plan, cursor: Cursor, expect: int | None, op: str | None) -> Appended:
+    def append(
+        self, plan: Plan, cursor: Cursor, expect: int | None, op: str | None, unread: bool = False
+    ) -> Appended:
         written = False
         try:
             self.lock()
             try:
-                self._seen_path = ""
-                tail = self.read(cursor)
+                still = cursor is not None and cursor is self._latest and self._undisturbed()
+                blind = not still and unread and op is None and self._only_grown(cursor)
+                if still:
+                    tail = self._nothing_new(cursor)
+                elif blind:
+                    tail = self._left_unread(cursor)
+                else:
+                    tail = self._read_again(cursor)
                 if op is not None and (first := self._first_with(op)) is not None:
                     return Appended(first, cursor, tail.version, repeated=True)
                 if expect is not None and expect != tail.version:
                     raise Conflict(
                         f"{self.stream} is at version {tail.version}, not {expect}; nothing was written."
                     )
-                memory = self._recall(tail)
+                known = still or blind
+                memory = self._memory if known and self._memory else self._recall(tail)
                 writer = self._place.identity.writer()
                 planned = plan(Ground(tail, writer, memory.numbers))
                 check_op(planned.draft.op, op)
-                memory = self._ready(memory, tail)
+                if not known:
+                    memory = self._ready(memory, tail)
                 now = self._place.clock()
                 commit_id = ids.next_id(max(tail.head, memory.clock), now, writer)
                 line, commit = codec.encode(planned.draft, commit_id, moment.iso(now), memory.sum)
                 self._write(line, memory.size)
                 written = True
-                memory = memory._replace(
-                    size=memory.size + len(line),
-                    sum=commit.sum,
-                    rows=memory.rows + 1,
-                    clock=commit_id,
-                    numbers={**memory.numbers, **planned.numbers} if planned.numbers else memory.numbers,
+                memory = Memory(
+                    memory.writer,
+                    memory.segment,
+                    memory.size + len(line),
+                    commit.sum,
+                    memory.rows + 1,
+                    memory.token,
+                    memory.highest,
+                    commit_id,
+                    {**memory.numbers, **planned.numbers} if planned.numbers else memory.numbers,
                 )
                 self._remember(memory)
-                after = self._covering(tail, memory, commit_id)
+                after = None if blind else self._covering(tail, memory, commit_id)
+                self._latest = after
             finally:
                 self.unlock()
             self._sync_segment()
@@ -78,6 +94,64 @@ class StreamFiles(StreamReader):
                 raise UnknownOutcome(f"{self.stream}: a file call failed ({error.strerror}).") from error
             raise
         return Appended(commit, after, tail.version + 1, repeated=False)
+
+    def _undisturbed(self) -> bool:
+        """Whether nothing at all has happened to the stream since this handle's own last commit.
+
+        Then what was read, checked and remembered for that commit holds for the next one too. Every other
+        process leaves a new note, every other program a new folder time, a new length or a new git HEAD.
+        """
+        memory = self._memory
+        return (
+            memory is not None
+            and self._fs.read(self._lock_fd, len(self._note), 0) == self._note
+            and self._is_as_noted(memory)
+        )
+
+    def _only_grown(self, cursor: Cursor) -> bool:
+        """Whether nothing has happened since the cursor but commits of this place to the segment at hand.
+
+        Then the note says all that the next commit must know of them.
+        """
+        if not isinstance(cursor, dict) or not self._is_own(cursor) or cursor["f"]:
+            return False
+        note = read_note(self._fs, self._lock_fd)
+        memory = decode_memory(note)
+        if memory is None or self._complete_for != (self._generation, memory.writer, memory.highest):
+            return False
+        name = segments.name_of(memory.writer, memory.segment)
+        mark = cursor["s"].get(name, UNREAD)
+        if self._segment_path != self._path(name) or mark.rows != mark.lines or not self._is_as_noted(memory):
+            return False
+        self._memory, self._note = memory, note
+        return bool(mark.offset <= memory.size)
+
+    def _is_as_noted(self, memory: Memory) -> bool:
+        if self._segment_fd < 0 or self._complete_for[0] != self._generation:
+            return False
+        try:
+            return (
+                self._fs.stat(self.folder).st_mtime_ns == self._folder_stamp
+                and self._fs.stat_handle(self._segment_fd).st_size == memory.size
+                and self._place.head.token() == memory.token
+            )
+        except FileNotFoundError:
+            return False
+
+    def _left_unread(self, cursor: Cursor) -> Tail:
+        memory = self._memory
+        assert memory is not None
+        mark = cursor["s"].get(segments.name_of(memory.writer, memory.segment), UNREAD)
+        version = cursor["n"] + memory.rows - mark.rows
+        return Tail((), cursor, version, max(cursor["h"], memory.clock), False, ())
+
+    def _nothing_new(self, cursor: Cursor) -> Tail:
+        faults = self._faults(cursor["f"]) if cursor["f"] else ()
+        return Tail([], cursor, cursor["n"], cursor["h"], False, faults)
+
+    def _read_again(self, cursor: Cursor) -> Tail:
+        self._seen_path = ""
+        return self.read(cursor)
 
     def lock(self) -> None:
         """Hold the stream: everybody else who wants to append waits."""

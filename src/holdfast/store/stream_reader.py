@@ -12,7 +12,7 @@ from holdfast.core import ids
 from holdfast.fs.port import FileSystem
 from holdfast.store import segments
 from holdfast.store.git_head import GitHead
-from holdfast.store.protocol import Cursor, Fault, Tail
+from holdfast.store.protocol import LONG_TAIL, Cursor, Fault, Tail
 from holdfast.store.segments import UNREAD, Mark
 from holdfast.store.writer import Identity
 
@@ -104,9 +104,13 @@ class StreamReader:
             self._own_generation = self._generation
         return self._own_newest
 
+    def _is_own(self, cursor: dict[str, Any]) -> bool:
+        """Whether this very handle made the cursor, from the listing that it still has."""
+        return cursor.get("g") == (self._serial, self._generation)
+
     def _read_beyond(self, names: list[str], cursor: dict[str, Any]) -> Tail | None:
         """What is new since the cursor; None if the cursor does not fit what is on disk."""
-        trusted = cursor.get("g") == (self._serial, self._generation)
+        trusted = self._is_own(cursor)
         try:
             version, head, marks, faults = cursor["n"], cursor["h"], cursor["s"], cursor["f"]
             if trusted:
@@ -143,6 +147,8 @@ class StreamReader:
             if codec.id_of(lines[0]) <= head:  # history arrived that belongs before what the reader has
                 return None
             head = codec.id_of(lines[-1])
+            if len(lines) >= LONG_TAIL:
+                self._settle(names)
         if changes or not trusted:
             marks = {**marks, **changes}
             faults = [*faults, *new_faults][-_MAX_FAULTS:]
@@ -158,8 +164,8 @@ class StreamReader:
         self._seen_path, self._seen_node = path, found.st_ino
         if found.st_size == mark.offset and (trusted or found.st_mtime_ns == mark.changed):
             return segments.Part(mark, mark, [], [], True, 0)
-        if found.st_size < mark.offset:
-            return None
+        if not mark.offset <= found.st_size <= mark.offset + _IN_MEMORY:
+            return None  # cut, or so much is new that it is better read as a stream
         at_hand = path == self._segment_path and found.st_ino == self._segment_node
         fd = self._segment_fd if at_hand else self._fs.open(path, os.O_RDONLY)
         try:

@@ -24,6 +24,7 @@ from holdfast.fs.port import FileSystem
 
 _NOTE = 1 << 16
 _encode = json.JSONEncoder(separators=(",", ":")).encode
+_text = json.encoder.encode_basestring_ascii
 
 
 class Memory(NamedTuple):
@@ -51,7 +52,7 @@ def encode_memory(memory: Memory) -> bytes:
     """One line: checksum, the plain fields, and last the two that may hold any text."""
     writer, segment, size, line_sum, rows, token, highest, clock, numbers = memory
     plain = f"{writer or '-'} {segment} {size} {line_sum or '-'} {rows} {highest} {clock}"
-    body = f"{plain} {_encode([token, numbers])}".encode()
+    body = f"{plain} [{_text(token)},{_encode(numbers) if numbers else '{}'}]".encode()
     return b"%08x %s\n" % (crc32(body), body)
 
 

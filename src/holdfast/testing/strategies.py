@@ -196,10 +196,13 @@ class Replica(Session):
     def state(self) -> dict[str, Any]:
         return self.folded
 
-    def commit(self, rule: Rule, *, op: str | None = None, expect: int | None = None) -> Receipt:
+    def commit(
+        self, rule: Rule | list[Event], *, op: str | None = None, expect: int | None = None
+    ) -> Receipt:
         """Decide on what this writer has seen; the commit goes through the codec, as it would to a file."""
         mint = Mint(self.folded, self.writer, self._numbers)
-        draft = Draft(tuple(rule(self.folded, mint)), f"agent-{self.writer[:2]}", "agent", op)
+        events = rule if isinstance(rule, list) else rule(self.folded, mint)
+        draft = Draft(tuple(events), f"agent-{self.writer[:2]}", "agent", op)
         now = self._clock()
         head = max(self.commits, default=ids.ZERO)
         line, _ = codec.encode(draft, ids.next_id(head, now, self.writer), iso(now), self._sum)
@@ -277,6 +280,12 @@ class World:
             assert len(replica.commits) == count
             assert json.dumps(replica.state) == before
             replica.refused += 1
+
+    def meet(self) -> None:
+        """Everybody takes in everything."""
+        everything = list(self.everything().values())
+        for replica in self.replicas:
+            replica.take_in(everything)
 
     def everything(self) -> dict[str, Commit]:
         """The commits of all writers."""

@@ -11,7 +11,7 @@ Entry = dict[str, Any]
 STATUSES = {
     "working": "Working",
     "blocked": "Blocked",
-    "awaiting input": "Awaiting Input",
+    "awaiting-input": "Awaiting Input",
     "discussion": "Discussion Mode",
     "paused": "Paused",
     "complete": "Complete",
@@ -60,7 +60,7 @@ def status(state: dict[str, Any]) -> str:
         return given
     if state.get("discussion"):
         return "discussion"
-    return "awaiting input" if proposed_plan(state) and not current_task(state) else "working"
+    return "awaiting-input" if proposed_plan(state) and not current_task(state) else "working"
 
 
 def phase_place(state: dict[str, Any]) -> str:

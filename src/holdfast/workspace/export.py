@@ -64,7 +64,8 @@ def _backlog(workspace: Workspace, name: str | None, everything: bool) -> str:
 def _session_state(workspace: Workspace, name: str | None, everything: bool) -> str:
     from holdfast.views.exports import session_state
 
-    return session_state.render(workspace.session(name).state)
+    session = workspace.session(name)
+    return session_state.render(session.state, session.log())
 
 
 EXPORTS: dict[str, Callable[[Workspace, str | None, bool], str]] = {

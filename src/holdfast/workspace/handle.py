@@ -70,14 +70,24 @@ class Handle:
         self._set.refresh()
         return self._set
 
+    @property
+    def crowded(self) -> bool:
+        """Others are writing to the stream at the same time."""
+        return self._set.crowded
+
     def settle_down(self) -> None:
         """Keep a snapshot if this handle has committed something since the last one."""
         self._set.settle()
 
     # -- commands -----------------------------------------------------------------------------------------
 
-    def commit(self, rule: Rule, *, op: str | None = None, expect: int | None = None) -> Receipt:
-        """Run one command: the rule decides on the newest state, its events become one durable commit."""
+    def commit(
+        self, rule: Rule | list[Event], *, op: str | None = None, expect: int | None = None
+    ) -> Receipt:
+        """Run one command: the rule decides on the newest state, its events become one durable commit.
+
+        Events that no rule has to judge can be given as they are.
+        """
         if op is not None and not (isinstance(op, str) and 0 < len(op) <= _OP_CAP):
             raise Usage(f"An operation id is a text of 1 to {_OP_CAP} characters.")
         if self._pinned is not None:
@@ -85,16 +95,34 @@ class Handle:
                 raise Usage("One update makes one commit; call one command in it.")
             expect, self._pinned = self._pinned, -1
         workspace = self.workspace
+        working_set = self._set
+        judged = not isinstance(rule, list)
 
         def plan(ground: Ground) -> Planned:
-            self._set.take(ground.tail)
-            mint = Mint(self._set.state, ground.writer, ground.numbers)
-            events = tuple(rule(self._set.state, mint))
+            working_set.take(ground.tail)
+            working_set.crowded = bool(ground.tail.lines)
+            if isinstance(rule, list):
+                if working_set.crowded:
+                    _ = working_set.state  # refuses, before writing, what this release cannot read
+                return Planned(Draft(tuple(rule), workspace.by, workspace.origin, op), {})
+            mint = Mint(working_set.state, ground.writer, ground.numbers)
+            events = tuple(rule(working_set.state, mint))
             return Planned(Draft(events, workspace.by, workspace.origin, op), mint.given)
 
-        appended = workspace.store.append(self.stream, plan, cursor=self._set.cursor, expect=expect, op=op)
+        if judged and working_set.crowded:
+            # Others are writing: what they wrote by now is read and folded while they can go on writing.
+            working_set.refresh()
+            _ = working_set.state
+        appended = workspace.store.append(
+            self.stream,
+            plan,
+            cursor=working_set.cursor,
+            expect=expect,
+            op=op,
+            unread=working_set.crowded and not judged,
+        )
         if not appended.repeated:
-            self._set.took(appended)
+            working_set.took(appended)
             workspace.changed(self)
         return _receipt(appended.commit, appended.version, appended.repeated)
 

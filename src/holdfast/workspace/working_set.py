@@ -13,10 +13,12 @@ from zlib import crc32
 from holdfast import __version__
 from holdfast.core import fold, ids
 from holdfast.core.commit import Commit
-from holdfast.store.protocol import Appended, Cursor, Fault, Store, Tail
+from holdfast.store.protocol import LONG_TAIL, Appended, Cursor, Fault, Store, Tail
 
-EVERY = 100
+EVERY = LONG_TAIL
 """Commits between two snapshots: what an opening has to fold at most, whatever the length of the history."""
+CROWDED_EVERY = 10 * EVERY
+"""The same while several processes write: whoever keeps the snapshot has to read all the others first."""
 _RELEASE = f"{__version__}.{fold.RELEASE}"
 
 
@@ -36,6 +38,10 @@ class WorkingSet:
         self._pending: list[bytes | Commit] = []
         self._saved = 0
         self._durable = False
+        self._newest = 0
+        self._due = False
+        self.crowded = False
+        """Others are writing to the stream: the last append found commits of theirs, or left them unread."""
         self._load()
 
     @property
@@ -50,12 +56,18 @@ class WorkingSet:
 
     def refresh(self) -> None:
         """Take in what has been committed by anybody."""
+        if self._newest - self.version > EVERY:
+            self._load()  # of all who write, one has kept a snapshot meanwhile
+        self.crowded = False
+        before = self.version
         restarted = self.take(self._store.read(self._stream, self.cursor))
-        if restarted and self.version - self._saved >= EVERY:
-            self.save()
+        if self.version - (self._saved if restarted else before) >= EVERY:
+            self.save()  # a tail as long as that is durable: the next opening need not read it again
 
     def take(self, tail: Tail) -> bool:
         """Take in a tail; True if it was the whole stream."""
+        if tail.cursor is self.cursor:
+            return False  # nothing new, or left unread
         if tail.restarted:
             self._state = fold.blank(self._kind)
             self._pending = []
@@ -70,11 +82,26 @@ class WorkingSet:
 
     def took(self, appended: Appended) -> None:
         """Take in the commit that was just appended behind everything taken in so far."""
+        if appended.cursor is None:
+            self._fell_behind(appended.version)
+            return
         self._pending.append(appended.commit)
         self._durable = True
         self.version, self.head, self.cursor = appended.version, appended.commit.id, appended.cursor
-        if self.version // EVERY > self._saved // EVERY:
+        if self.version % EVERY == 0:  # of all who write, only the one whose commit this is keeps a snapshot
             self.save()
+
+    def _fell_behind(self, newest: int) -> None:
+        """A commit was appended behind others that were left unread: they are read when somebody asks."""
+        self._newest = newest
+        self._durable = True  # one sync covers all that was taken in before that commit (I6)
+        if self._due:
+            self._due = False
+            self.save()
+        elif newest % CROWDED_EVERY == 0:
+            self.refresh()
+            self._due = self._saved < self.version
+        self.crowded = True
 
     def settle(self) -> None:
         """Keep a snapshot at the end of a command, so that the next one has nothing to fold.
@@ -103,10 +130,11 @@ class WorkingSet:
             if int(note[:8], 16) != crc32(body):
                 return
             snapshot = json.loads(body)
-            if snapshot["release"] != _RELEASE:
+            if snapshot["release"] != _RELEASE or snapshot["version"] <= self.version:
                 return
         except (ValueError, KeyError):
             return
+        self._pending = []
         self._state = snapshot["state"]
         self.cursor = snapshot["cursor"]
         self.version = self._saved = snapshot["version"]

@@ -194,8 +194,13 @@ class Workspace:
     # -- views --------------------------------------------------------------------------------------------
 
     def changed(self, handle: Handle) -> None:
-        """A commit was made: its views are stale. They are made anew at most once a second, and on close."""
+        """A commit was made: its views are stale. They are made anew at most once a second, and on close.
+
+        While others write to the stream as well, on close only: each of them would have to read all the others.
+        """
         self._stale[handle.stream] = handle
+        if handle.crowded:
+            return
         now = time.monotonic_ns()
         if now - self._published > 1_000_000_000:
             if self._published:

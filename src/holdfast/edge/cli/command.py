@@ -124,7 +124,8 @@ def _verb(name: str, command: Command, given: list[str]) -> tuple[str, Command, 
     return f"{name} {chosen}", known[chosen], rest
 
 
-def _verbs_help(name: str, command: Command) -> str:
+def verbs_help(name: str, command: Command) -> str:
+    """What ``--help`` prints for a command of several verbs."""
     known = command.verbs or {}
     width = max(map(len, known))
     lines = [f"usage: holdfast {name} VERB …", "", command.summary, "", "verbs:"]
@@ -140,7 +141,7 @@ def run(name: str, command: Command, given: list[str]) -> int:
     if command.verbs is not None:
         called = _verb(name, command, given)
         if called is None:
-            sys.stdout.write(_verbs_help(name, command))
+            sys.stdout.write(verbs_help(name, command))
             return 0
         name, command, given = called
     try:

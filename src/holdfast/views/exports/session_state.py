@@ -4,26 +4,29 @@ The contract has eight required fields: ``goal`` and ``current_phase`` (texts), 
 ``blocked_by``, ``next_actions`` and ``artifacts`` (lists of texts) and ``last_updated`` (ISO-8601). Three more belong
 to the runtime: ``plugin_version`` (what wrote the state), ``legal_reviews`` (a list of texts to which is only added)
 and ``compaction_count`` (a number).
+
+Decisions and legal reviews are taken from the log: the contract wants all of them, and the state has the last few.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from holdfast import __version__
-from holdfast.core import contested
+from holdfast.core import concepts, contested, upcast
+from holdfast.core.commit import Commit
 
 
-def contract(state: dict[str, Any]) -> dict[str, Any]:
-    """The object of the contract, from a session's state."""
+def contract(state: dict[str, Any], commits: Iterable[Commit]) -> dict[str, Any]:
+    """The object of the contract, from a session's state and log."""
     registers = state["registers"]
-    decisions = state["decisions"]
-    known = sorted([*decisions["closed"], *decisions["open"].values()], key=lambda d: str(d["commit"]))
+    decisions, reviews = _from_log(commits)
     return {
         "goal": contested.value(registers, "goal", ""),
         "current_phase": contested.value(registers, "phase") or "",
-        "decisions": [_decision(decision) for decision in known],
+        "decisions": decisions,
         "open_risks": _texts(state, "risks"),
         "blocked_by": _texts(state, "blockers"),
         "next_actions": _texts(state, "next"),
@@ -32,27 +35,35 @@ def contract(state: dict[str, Any]) -> dict[str, Any]:
         ),
         "last_updated": state["updated"] or "",
         "plugin_version": f"holdfast {__version__}",
-        "legal_reviews": [_review(review) for review in state.get("legal", {}).get("last", ())],
-        "compaction_count": state.get("compactions", {}).get("count", 0),
+        "legal_reviews": reviews,
+        "compaction_count": state["compactions"]["count"],
     }
 
 
-def render(state: dict[str, Any]) -> str:
+def render(state: dict[str, Any], commits: Iterable[Commit]) -> str:
     """The text of ``session-state.json``."""
-    return json.dumps(contract(state), ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(contract(state, commits), ensure_ascii=False, indent=2) + "\n"
 
 
-def _decision(decision: dict[str, Any]) -> str:
-    line = f"{decision['id']}: {decision['text']} (because {decision['because']})"
-    if "outcome" in decision:
-        return f"{line}: {'done' if decision['ok'] else 'failed'}, {decision['outcome']}"
-    return f"{line}: not confirmed"
+def _from_log(commits: Iterable[Commit]) -> tuple[list[str], list[str]]:
+    """Every decision with its first outcome, and every legal review, oldest first, in full."""
+    made: dict[str, str] = {}
+    outcomes: dict[str, str] = {}
+    reviews = []
+    for commit in commits:
+        for event in commit.events:
+            meaning = concepts.meaning("session", event.type)
+            if meaning is None or event.type not in ("decision.made", "decision.settled", "legal.reviewed"):
+                continue
+            data = upcast.to_current(event, meaning)
+            if event.type == "decision.made":
+                made[data["id"]] = f"{data['id']}: {data['text']} (because {data['because']})"
+            elif event.type == "decision.settled":
+                outcomes.setdefault(data["id"], f"{'done' if data['ok'] else 'failed'}, {data['outcome']}")
+            else:
+                reviews.append(f"{data['id']}: {data['text']}: {data['outcome']}")
+    return [f"{line}: {outcomes.get(short, 'not confirmed')}" for short, line in made.items()], reviews
 
 
 def _texts(state: dict[str, Any], name: str) -> list[str]:
-    return [f"{entry['id']}: {entry['text']}" for entry in state.get(name, {}).get("open", {}).values()]
-
-
-def _review(review: dict[str, Any]) -> str:
-    outcome = f": {review['outcome']}" if review.get("outcome") else ""
-    return f"{review['id']}: {review['text']}{outcome}"
+    return [f"{entry['id']}: {entry['text']}" for entry in state[name]["open"].values()]

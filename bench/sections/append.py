@@ -1,0 +1,130 @@
+"""One durable append: every contender at every length of history, all lanes taking turns in one run."""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+from collections.abc import Callable, Sequence
+from time import process_time_ns
+from typing import Any
+
+from bench import stats
+from bench.contender import RAW, Appender, Contender
+from bench.settings import Settings
+
+SLOW_NS = 20_000_000.0
+"""An append above this is measured once in a round, and only in some rounds."""
+SLOW_EVERY = 8
+
+
+class Lane:
+    """One contender at one length of history."""
+
+    def __init__(self, contender: Contender, history: int, appender: Appender) -> None:
+        self.contender = contender
+        self.history = history
+        self.appender = appender
+        appender.block(2)
+        self.slow = stats.median(appender.block(3)) > SLOW_NS
+        self.blocks: dict[int, list[float]] = {}
+        self.cpu: list[float] = []
+
+    def run(self, turn: int, size: int) -> None:
+        if self.slow:
+            if turn % SLOW_EVERY:
+                return
+            size = 1
+        before = process_time_ns()
+        self.blocks[turn] = self.appender.block(size)
+        self.cpu.append((process_time_ns() - before) / size)
+
+    def medians(self, turns: Sequence[int]) -> list[float]:
+        return [stats.median(self.blocks[turn]) for turn in turns]
+
+
+def run(
+    settings: Settings, contenders: Sequence[Contender], folder: str, say: Callable[[str], None]
+) -> dict[str, Any]:
+    lanes: list[Lane] = []
+    rows: list[dict[str, Any]] = []
+    for history in settings.append_histories:
+        for contender in contenders:
+            if contender.append_reach < 0:
+                continue
+            row = {"contender": contender.name, "history": history}
+            if reason := contender.missing():
+                rows.append({**row, "status": reason})
+            elif history > contender.append_reach:
+                rows.append({**row, "status": "not run at this length"})
+            else:
+                say(f"append: preparing {contender.name} at {history:,}")
+                lanes.append(_lane(contender, history, folder))
+    _take_turns(lanes, settings, say)
+    rows += [_row(lane, lanes) for lane in lanes]
+    names = [contender.name for contender in contenders]
+    rows.sort(key=lambda row: (row["history"], names.index(row["contender"])))
+    for lane in lanes:
+        lane.appender.close()
+    return {"rows": rows, "flat": _flatness(lanes)}
+
+
+def _lane(contender: Contender, history: int, folder: str) -> Lane:
+    place = os.path.join(folder, "append", f"{contender.name}-{history}".replace(" ", "-"))
+    os.makedirs(place)
+    contender.fill(place, history)
+    return Lane(contender, history, contender.appender(place))
+
+
+def _take_turns(lanes: list[Lane], settings: Settings, say: Callable[[str], None]) -> None:
+    os.sync()
+    gc.collect()
+    gc.freeze()  # what other contenders imported must not be walked at this one's expense
+    order = list(lanes)
+    shuffle = random.Random(1).shuffle
+    for turn in range(settings.append_rounds):
+        if turn % 10 == 0:
+            say(f"append: round {turn} of {settings.append_rounds}")
+        shuffle(order)
+        for lane in order:
+            lane.run(turn, settings.append_block)
+        gc.collect()
+    gc.unfreeze()
+
+
+def _find(lanes: Sequence[Lane], name: str, history: int) -> Lane | None:
+    for lane in lanes:
+        if lane.contender.name == name and lane.history == history:
+            return lane
+    return None
+
+
+def _ratio(lane: Lane, base: Lane | None) -> dict[str, float] | None:
+    if base is None:
+        return None
+    turns = sorted(lane.blocks.keys() & base.blocks.keys())
+    return stats.paired(lane.medians(turns), base.medians(turns))
+
+
+def _row(lane: Lane, lanes: Sequence[Lane]) -> dict[str, Any]:
+    summary = stats.blocks_summary([[ns / 1000 for ns in block] for block in lane.blocks.values()])
+    return {
+        "contender": lane.contender.name,
+        "history": lane.history,
+        "ratio": _ratio(lane, _find(lanes, RAW, lane.history)),
+        "limit": lane.contender.limit,
+        "ratio_to_limit": _ratio(lane, _find(lanes, lane.contender.limit, lane.history)),
+        "us": summary,
+        "cpu_us": stats.spread([ns / 1000 for ns in lane.cpu]),
+    }
+
+
+def _flatness(lanes: Sequence[Lane]) -> dict[str, dict[str, Any]]:
+    """Per contender: the longest history against the shortest, round by round."""
+    result: dict[str, dict[str, Any]] = {}
+    for lane in lanes:
+        short = min(other.history for other in lanes if other.contender is lane.contender)
+        base = _find(lanes, lane.contender.name, short)
+        if lane.history > short:
+            result[lane.contender.name] = {"from": short, "to": lane.history, "ratio": _ratio(lane, base)}
+    return result

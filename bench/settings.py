@@ -1,0 +1,44 @@
+"""How long and how far a run goes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+SECTIONS = ("append", "open", "processes", "startup")
+
+
+class Settings(NamedTuple):
+    append_histories: tuple[int, ...]
+    append_rounds: int
+    append_block: int
+    open_histories: tuple[int, ...]
+    open_rounds: int
+    processes: tuple[int, ...]
+    race_rounds: int
+    race_seconds: float
+    startup_rounds: int
+
+
+FULL = Settings(
+    append_histories=(0, 1_000, 100_000),
+    append_rounds=40,
+    append_block=20,
+    open_histories=(1_000, 100_000, 1_000_000),
+    open_rounds=40,
+    processes=(1, 2, 4, 8),
+    race_rounds=3,
+    race_seconds=2.0,
+    startup_rounds=40,
+)
+
+QUICK = Settings(
+    append_histories=(0, 1_000),
+    append_rounds=6,
+    append_block=10,
+    open_histories=(1_000, 10_000),
+    open_rounds=6,
+    processes=(1, 8),
+    race_rounds=1,
+    race_seconds=0.6,
+    startup_rounds=6,
+)

@@ -1,0 +1,1 @@
+"""Real agent hosts, run offline against a fake model."""

@@ -1,0 +1,200 @@
+"""Several handles on one stream of files: the short cuts of a busy writer see everything that matters."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from holdfast.core import fold as folding
+from holdfast.core.commit import GENESIS, Commit, Draft, Event, encode
+from holdfast.core.fold import blank, fold
+from holdfast.core.ids import ZERO, next_id
+from holdfast.store import layout
+from holdfast.store.files import FilesStore
+from holdfast.store.protocol import Appended, Cursor, Ground, Planned
+
+STREAM = "sessions/ada/2026-01-21-a1b2c3d4"
+FOREIGN = "00000000"
+
+
+def wall_clock() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class Writer:
+    """A store of its own, as every process has, with the cursor that it has come to."""
+
+    def __init__(self, folder: Path) -> None:
+        self.store = FilesStore(str(folder / ".state"), clock=wall_clock)
+        self.cursor: Cursor = None
+        self.seen: list[bytes] = []
+
+    def append(self, *, unread: bool = False) -> Appended:
+        def plan(ground: Ground) -> Planned:
+            self.seen = list(ground.tail.lines)
+            return Planned(Draft((Event("x.test", {}),), "ada", "agent"), {})
+
+        done = self.store.append(STREAM, plan, cursor=self.cursor, unread=unread)
+        if done.cursor is not None:
+            self.cursor = done.cursor
+        return done
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[Writer, Writer]:
+    """Two writers of one place that know each other's commits; the folder's time stamp has settled."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("1" * 40)
+    one, two = Writer(tmp_path), Writer(tmp_path)
+    one.append()
+    time.sleep(0.06)
+    two.append()
+    one.append()
+    two.append()
+    one.append()
+    return one, two
+
+
+def segments(tmp_path: Path) -> list[Path]:
+    return sorted((tmp_path / ".state" / STREAM / "events").iterdir())
+
+
+def merge_a_clone(tmp_path: Path, stream: str = STREAM, count: int = 1) -> None:
+    """A segment of another clone arrives, as git would bring it."""
+    last_id, last_sum, lines = ZERO, GENESIS, []
+    for _ in range(count):
+        last_id = next_id(last_id, wall_clock(), FOREIGN)
+        draft = Draft((Event("x.elsewhere", {}),), "bob", "agent")
+        line, commit = encode(draft, last_id, "2026-01-21T00:00:00.000Z", last_sum)
+        last_sum = commit.sum
+        lines.append(line)
+    (tmp_path / ".state" / stream / "events" / f"{FOREIGN}-1.jsonl").write_bytes(b"".join(lines))
+
+
+def move_head(tmp_path: Path) -> None:
+    time.sleep(0.02)
+    (tmp_path / ".git" / "HEAD").write_text("2" * 40)
+
+
+def tear(tmp_path: Path) -> None:
+    """A process of this place died within its write."""
+    with segments(tmp_path)[-1].open("ab") as segment:
+        segment.write(b'{"v":1,"id":"')
+
+
+def forget_the_note(tmp_path: Path) -> None:
+    (lock,) = (tmp_path / ".state" / "local" / "locks").iterdir()
+    lock.write_bytes(b"")
+
+
+def test_what_others_wrote_can_be_left_unread(pair: tuple[Writer, Writer]) -> None:
+    """A commit behind unread ones has the right version and a later id, and the old cursor finds them all."""
+    one, two = pair
+    others = [two.append().commit.id for _ in range(3)]
+    before = one.cursor
+    done = one.append(unread=True)
+    assert done.cursor is None
+    assert one.seen == []
+    assert done.version == 5 + 3 + 1
+    assert done.commit.id > max(others)
+    tail = one.store.read(STREAM, before)
+    assert (len(list(tail.lines)), tail.version, tail.restarted) == (4, 9, False)
+    assert one.store.check() == []
+
+
+def test_left_unread_again_and_again_nothing_is_lost(pair: tuple[Writer, Writer]) -> None:
+    """Two writers that never read each other still make one unbroken chain."""
+    one, two = pair
+    ids = [writer.append(unread=True).commit.id for _ in range(50) for writer in (two, one)]
+    assert ids == sorted(set(ids))
+    assert Writer(Path(one.store.root).parent).store.read(STREAM).version == 5 + 100
+    assert one.store.check() == []
+
+
+@pytest.mark.parametrize("unread", [False, True])
+@pytest.mark.parametrize(
+    ("disturb", "version"),
+    [(merge_a_clone, 7), (move_head, 6), (tear, 6), (forget_the_note, 6)],
+    ids=["merge", "head", "torn", "note"],
+)
+def test_a_short_cut_is_not_taken_when_something_else_happened(
+    pair: tuple[Writer, Writer],
+    tmp_path: Path,
+    disturb: Callable[[Path], None],
+    version: int,
+    unread: bool,
+) -> None:
+    """A merged segment, a moved HEAD, a torn tail or a lost note: the next append sees it, with or without reading."""
+    one, _ = pair
+    disturb(tmp_path)
+    done = one.append(unread=unread)
+    assert done.version == version
+    assert done.cursor is not None
+    fresh = Writer(tmp_path).store
+    assert fresh.read(STREAM).version == version
+    assert [fault for fault in fresh.check() if not fault.harmless] == []
+
+
+def test_a_moved_head_opens_a_new_segment(pair: tuple[Writer, Writer], tmp_path: Path) -> None:
+    """Also a writer in a hurry never appends to a segment that git may have."""
+    one, two = pair
+    two.append()
+    move_head(tmp_path)
+    one.append(unread=True)
+    assert len(segments(tmp_path)) == 2
+
+
+def test_processes_that_record_at_once_end_in_one_state(tmp_path: Path) -> None:
+    """Four processes record 150 events each: all are there, and every handle comes to the fold of the log."""
+    layout.create(str(tmp_path / ".state"))
+    workspace = holdfast.open(tmp_path, user="ada")
+    session = workspace.start("race")
+    children = []
+    for worker in range(4):
+        pid = os.fork()
+        if pid == 0:
+            try:
+                for number in range(150):
+                    session.record("x.step", {"worker": worker, "number": number})
+                seen = session.state["own"]
+                os._exit(0 if seen >= 150 else 1)
+            except BaseException:
+                os._exit(2)
+        children.append(pid)
+    assert [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children] == [0] * 4
+    commits = list(session.log())
+    steps = {(e.data["worker"], e.data["number"]) for c in commits for e in c.events if e.type == "x.step"}
+    assert steps == {(worker, number) for worker in range(4) for number in range(150)}
+    assert session.state == fold(blank("session"), commits)
+    assert holdfast.open(tmp_path, user="ada").session(session.id).state == session.state
+    workspace.close()
+
+
+def test_a_long_tail_is_folded_only_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first reader after a merge of many commits keeps a snapshot, so that the next one folds none of them."""
+    layout.create(str(tmp_path / ".state"))
+    with holdfast.open(tmp_path, user="ada") as workspace:
+        session = workspace.start("merge")
+    time.sleep(0.002)  # the merged commits are later than the first
+    merge_a_clone(tmp_path, session.stream, count=500)
+    decoded = 0
+    decode = folding.codec.decode
+
+    def counting(line: bytes) -> Commit:
+        nonlocal decoded
+        decoded += 1
+        return decode(line)
+
+    monkeypatch.setattr(folding.codec, "decode", counting)
+    counts = []
+    for _ in range(2):
+        decoded = 0
+        with holdfast.open(tmp_path, user="ada") as workspace:
+            assert workspace.session().state["own"] == 500
+        counts.append(decoded)
+    assert counts == [500, 0]

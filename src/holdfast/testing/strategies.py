@@ -61,6 +61,11 @@ class Choice:
         chosen: str = known[self.number % len(known)]
         return chosen
 
+    def id_with(self, name: str, field: str) -> str:
+        """An open entry in which the field holds something, if there is one."""
+        entries = self._state[name]["open"].values()
+        return next((entry["id"] for entry in entries if entry[field]), None) or self.id_in(name)
+
     def maybe_id_in(self, name: str) -> str | None:
         return self.id_in(name) if self.number % 3 else None
 
@@ -141,7 +146,7 @@ COMMANDS: dict[str, Run] = {
     "batch finish": lambda s, c: s.finish_item(*c.held_item(s.writer), c.text),
     "batch fail": lambda s, c: s.fail_item(*c.held_item(s.writer), c.text),
     "batch release": lambda s, c: s.release_items(c.id_in("batches"), s.writer),
-    "batch retry": lambda s, c: s.retry_failed(c.id_in("batches")),
+    "batch retry": lambda s, c: s.retry_failed(c.id_with("batches", "failed")),
     "batch abandon": lambda s, c: s.abandon_batch(c.id_in("batches"), c.text),
 }
 

@@ -122,6 +122,7 @@ def looks_right(line: bytes) -> bool:
         line.startswith(_HEAD)
         and line.endswith(b'"}')
         and line[-_TAIL_LENGTH : -_TAIL_LENGTH + len(_TAIL)] == _TAIL
+        and line[-2 - SUM_LENGTH : -2].isalnum()  # a flipped bit in the sum must not break the line's text
         and ids.is_commit_id(id_of(line))
     )
 

@@ -46,9 +46,9 @@ def _check_tail(place: Place, stream: str, path: str, where: str, *, fix: bool) 
     if not own:
         return [Fault(stream, line, what, harmless=True, action="another writer's; it is not read")]
     if not fix:
-        return [
-            Fault(stream, line, what, action="`holdfast doctor --fix` keeps them aside and cuts them off")
-        ]
+        # Not read, never acknowledged, and cut off by the next append to this segment: nobody has to act.
+        action = "it is not read; `holdfast doctor --fix` keeps it aside and cuts it off"
+        return [Fault(stream, line, what, harmless=True, action=action)]
     fd = place.fs.open(path, steps.APPEND)
     try:
         quarantine.cut_torn_tail(place.fs, place, stream, path, fd)

@@ -49,10 +49,12 @@ class Step(NamedTuple):
 class Choice:
     """The arguments of one command, out of a number and a text."""
 
-    def __init__(self, replica: Replica, step: Step) -> None:
+    def __init__(self, session: Session, step: Step) -> None:
         self.text = step.text
         self.number = step.pick
-        self._state = replica.state
+        self._state = session.state
+        self.unique = f"{step.writer} after {self._state['head']}: {step.text}"
+        """A text that nobody else writes."""
 
     def id_in(self, name: str) -> str:
         """An id of a collection: mostly an open one, sometimes a closed one or one that never was."""
@@ -88,10 +90,10 @@ class Choice:
         return self.text if self.number % 2 else None
 
 
-Run = Callable[["Replica", Choice], object]
+Run = Callable[[Session, Choice], object]
 COMMANDS: dict[str, Run] = {
-    "goal": lambda s, c: s.set_goal(s.unique(c.text)),
-    "focus": lambda s, c: s.set_focus(s.unique(c.text)),
+    "goal": lambda s, c: s.set_goal(c.unique),
+    "focus": lambda s, c: s.set_focus(c.unique),
     "mark": lambda s, c: s.mark(c.one_of((*session_concept.MARKS, "paused"))),
     "pause": lambda s, c: s.pause(c.maybe_text()),
     "continue": lambda s, c: s.continue_(),
@@ -218,10 +220,6 @@ class Replica(Session):
         self.commits[commit.id] = commit
         fold.fold(self.folded, [commit])
         return Receipt("", len(self.commits), commit.id, commit.at, repeated=False)
-
-    def unique(self, text: str) -> str:
-        """A text that nobody else writes."""
-        return f"{self.writer[0]}{len(self.commits)} {text}"
 
     def take_in(self, arrived: Iterable[Commit]) -> None:
         """Take in another writer's commits: behind all others they are folded in, otherwise all is folded anew.

@@ -51,7 +51,8 @@ def open_workspace(
         target = find.find(os.getcwd())
     elif ":" not in target and os.path.basename(os.path.normpath(target)) != find.FOLDER:
         target = find.find(target)
-    name = user or find.user_name(environment, os.getcwd())
+    # The repository around the workspace names the user; a database is in none, so the one around here does.
+    name = user or find.user_name(environment, os.getcwd() if ":" in target else target)
     return Workspace(
         open_store(target, clock=wall_clock),
         user=checked_name(name, "user"),

@@ -1,0 +1,146 @@
+"""Is what several clients saw of one stream possible, if the stream is one atomic register? (G5)
+
+A history holds, for each call, when it began, when it ended and what it returned. It is legal if there is an
+order of the calls, each at some moment between its beginning and its end, in which every answer is right. The
+search is that of Wing and Gong with a memory of what was tried. A call whose client died has no end: it may
+have happened at any later moment, or never.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+OK = "ok"
+CONFLICT = "conflict"
+UNKNOWN = "unknown"
+
+State = tuple[int, str]
+EMPTY: State = (0, "")
+
+
+class Operation(NamedTuple):
+    """One call and its answer."""
+
+    client: int
+    kind: str
+    """append or read."""
+    mark: str
+    """Which commit an append adds."""
+    expect: int | None
+    began: int
+    ended: int | None
+    outcome: str
+    version: int = -1
+    """An append's or a read's answer."""
+    head: str = ""
+    """A read's answer: the mark of the latest commit."""
+
+
+class Verdict(NamedTuple):
+    legal: bool
+    tried: int
+    """How many different situations the search has seen."""
+    stuck_at: str
+    """The call that could not be placed, where the search came furthest."""
+
+
+class Undecided(Exception):
+    """The search was given up: the history is too entangled."""
+
+
+class _Entry:
+    """The beginning or the end of a call, in a list from which the search takes calls out and puts them back."""
+
+    __slots__ = ("after", "before", "bit", "end", "operation")
+
+    def __init__(self, operation: Operation | None, bit: int) -> None:
+        self.operation = operation
+        self.bit = bit
+        self.end: _Entry | None = None
+        self.before: _Entry = self
+        self.after: _Entry | None = None
+
+
+def step(state: State, operation: Operation) -> State | None:
+    """What the stream is after a call that gave this answer, or None if the answer is wrong here."""
+    version, _ = state
+    if operation.kind == "read":
+        return state if state == (operation.version, operation.head) else None
+    matches = operation.expect is None or operation.expect == version
+    if operation.outcome == CONFLICT:
+        return None if matches else state
+    if not matches or (operation.outcome == OK and operation.version != version + 1):
+        return None
+    return version + 1, operation.mark
+
+
+def _listed(history: list[Operation]) -> _Entry:
+    moments: list[tuple[int, int, _Entry]] = []
+    never = 1 + max([op.ended or op.began for op in history], default=0)
+    for index, operation in enumerate(history):
+        call, end = _Entry(operation, 1 << index), _Entry(operation, 0)
+        call.end = end
+        # At the same tick a call counts as begun before another one ended: the lenient reading.
+        moments.append((operation.began, 0, call))
+        moments.append((never if operation.ended is None else operation.ended, 1, end))
+    moments.sort(key=lambda moment: moment[:2])
+    front = _Entry(None, 0)
+    last = front
+    for _, _, entry in moments:
+        last.after, entry.before = entry, last
+        last = entry
+    return front
+
+
+def _take_out(call: _Entry) -> None:
+    for entry in (call, call.end):
+        assert entry is not None
+        entry.before.after = entry.after
+        if entry.after is not None:
+            entry.after.before = entry.before
+
+
+def _put_back(call: _Entry) -> None:
+    for entry in (call.end, call):
+        assert entry is not None
+        entry.before.after = entry
+        if entry.after is not None:
+            entry.after.before = entry
+
+
+def check(history: list[Operation], *, start: State = EMPTY, limit: int = 2_000_000) -> Verdict:
+    """Whether the history is legal; raises ``Undecided`` after ``limit`` situations."""
+    front = _listed(history)
+    state, placed = start, 0
+    tried: set[tuple[int, State]] = set()
+    taken: list[tuple[_Entry, State]] = []
+    furthest, stuck_at = -1, ""
+    entry = front.after
+    while entry is not None:
+        operation = entry.operation
+        assert operation is not None
+        if entry.end is not None:
+            following = step(state, operation)
+            if following is not None and (placed | entry.bit, following) not in tried:
+                placed |= entry.bit
+                tried.add((placed, following))
+                if len(tried) > limit:
+                    raise Undecided(f"{limit} situations tried for {len(history)} calls")
+                taken.append((entry, state))
+                state = following
+                _take_out(entry)
+                entry = front.after
+            else:
+                entry = entry.after
+            continue
+        if operation.ended is None:
+            break  # only calls of dead clients are left, and these may never have happened
+        if len(taken) > furthest:
+            furthest, stuck_at = len(taken), f"{operation} at {state}"
+        if not taken:
+            return Verdict(False, len(tried), stuck_at)
+        entry, state = taken.pop()
+        placed &= ~entry.bit
+        _put_back(entry)
+        entry = entry.after
+    return Verdict(True, len(tried), "")

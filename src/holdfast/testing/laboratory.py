@@ -1,0 +1,331 @@
+"""The files engine on the bench: record what it does to a disk, cut the power everywhere, open what is left.
+
+A protocol is one way in which the engine writes. Its recording is turned into all legal disk states, each
+state is written out, opened by the real engine, and held to the guarantees: what was acknowledged is there and
+unchanged (G1), commits are whole (G2), what is there is a prefix of what was written and nothing else (G3),
+and work goes on without a human (G7).
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import re
+import stat
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from holdfast.core import commit as codec
+from holdfast.fs.port import FileSystem
+from holdfast.fs.posix import POSIX
+from holdfast.store.files import FilesStore
+from holdfast.store.protocol import Fault
+from holdfast.testing.crash_states import DiskState, crash_states, remove_tree, scratch_base, write_out
+from holdfast.testing.recording import Recording
+from holdfast.testing.witness import Acknowledged, Violation, append, events_of, verify
+from holdfast.testing.wrapped import WithoutSync, Wrapped
+
+STREAM = "sessions/kim/2026-01-15-00000001"
+SECOND = "sessions/kim/2026-01-15-00000002"
+PROJECT = "project"
+WORKSPACE = ".state"
+_SEGMENT = re.compile(r"[0-9a-z]{8}-\d+\.jsonl")
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class SameDisk(Wrapped):
+    """Keeps the writer's identity when a state is written out elsewhere: the same disk after a restart.
+
+    The identity is tied to the inode and the change time of one file, which no copy can reproduce. Without
+    this layer every state would be opened as a copied folder is: by a new writer, who repairs nothing.
+    """
+
+    def stat(self, path: str) -> os.stat_result:
+        found = super().stat(path)
+        if path.endswith("/local/anchor") and stat.S_ISREG(found.st_mode):
+            values = list(found)
+            values[stat.ST_INO] = 4711
+            return os.stat_result(values, {"st_ctime_ns": 1, "st_mtime_ns": found.st_mtime_ns})
+        return found
+
+
+class Bench:
+    """One recorded run of the engine in a scratch folder."""
+
+    def __init__(self, seed: int = 0, drop: Callable[[Bench, str, str], bool] | None = None) -> None:
+        self.top = tempfile.mkdtemp(prefix="holdfast-bench-", dir=scratch_base())
+        self.root = os.path.join(self.top, WORKSPACE)
+        self.rng = random.Random(seed)
+        self.recording = Recording(POSIX, self.top)
+        self.fs: FileSystem = POSIX
+        self.drop = drop
+        self.attempted: dict[str, list[str]] = {}
+        self.acknowledged: list[Acknowledged] = []
+        self.uncertain: set[str] = set()
+        """Operations whose append failed: they may be there or not, wherever they stand."""
+        self.forgotten: set[str] = set()
+        self.first_step = 0
+        self.dropped = 0
+        self._number = 0
+        self._known = 0
+        self._wrap()
+
+    def _wrap(self) -> None:
+        inner: FileSystem = self.recording
+        if self.drop is not None:
+            drop = self.drop
+            inner = WithoutSync(inner, lambda call, path: self._count(drop(self, call, path)))
+        self.fs = SameDisk(inner)
+
+    def _count(self, dropped: bool) -> bool:
+        self.dropped += dropped
+        return dropped
+
+    def begin(self) -> None:
+        """What was done so far is taken as safely on the disk; the recording proper starts here."""
+        self._known = len(self.acknowledged)
+        self.recording = Recording(POSIX, self.top)
+        self.recording.acknowledged = self._known
+        self._wrap()
+
+    def store(self, fs: FileSystem | None = None) -> FilesStore:
+        return FilesStore(self.root, clock=now_ms, fs=fs or self.fs, bits=self.rng.getrandbits)
+
+    def next_op(self, events: int = 0) -> str:
+        """A new operation id; with ``events``, one whose commit has that many."""
+        while True:
+            self._number += 1
+            op = f"op{self._number}"
+            if not events or len(events_of(op)) == events:
+                return op
+
+    def append(
+        self, store: FilesStore, stream: str = STREAM, op: str | None = None, expect: int | None = None
+    ) -> None:
+        """Append, and note the acknowledgement at the moment when the engine gives it."""
+        op = op or self.next_op()
+        ops = self.attempted.setdefault(stream, [])
+        if op not in ops:
+            ops.append(op)
+        try:
+            done = append(store, stream, op, expect=expect)
+        except BaseException:
+            self.uncertain.add(op)
+            raise
+        self.recording.acknowledge()
+        self.acknowledged.append(done)
+
+    def segments(self) -> list[str]:
+        """The paths of all segments, for protocols that damage one."""
+        found = []
+        for folder, _, names in os.walk(self.root):
+            found += [os.path.join(folder, name) for name in names if _SEGMENT.fullmatch(name)]
+        return sorted(found)
+
+    def close(self) -> None:
+        remove_tree(self.top)
+
+    def states(self, *, seed: int, limit: int) -> Iterator[DiskState]:
+        for state in crash_states(self.recording, seed=seed, limit=limit, first=self.first_step):
+            yield state._replace(acknowledged=max(state.acknowledged, self._known))
+
+
+class Protocol(NamedTuple):
+    """One way in which the engine writes."""
+
+    name: str
+    run: Callable[[Bench], None]
+
+
+class Checked(NamedTuple):
+    """What a check of one protocol looked at."""
+
+    states: int
+    """Disk states of the first cut."""
+    again: int
+    """Disk states of a second cut, during the recovery from the first."""
+    left: int
+    """States after whose recovery the engine still reports garbage behind what was acknowledged."""
+    steps: int
+
+
+def segment_class(bench: Bench, call: str, path: str) -> str:
+    """The kind of a sync, the same for every run: which call on what sort of path after what sort of change."""
+    relative = os.path.relpath(path, bench.top)
+    relative = re.sub(r"\d{4}-\d\d-\d\d-[0-9a-z]{8}", "SESSION", relative)
+    relative = _SEGMENT.sub("SEGMENT", relative)
+    relative = re.sub(r"quarantine/.+", "quarantine/KEPT", relative)
+    if call == "sync":
+        changes = [
+            step.kind
+            for step in bench.recording.steps
+            if step.path == os.path.relpath(path, bench.top) and step.kind in ("write", "truncate")
+        ]
+        return f"sync {relative} after {changes[-1] if changes else 'nothing'}"
+    return f"sync_folder {relative}"
+
+
+def check_protocol(
+    protocol: Protocol,
+    *,
+    seed: int = 0,
+    limit: int = 120,
+    again: int = 0,
+    drop: Callable[[Bench, str, str], bool] | None = None,
+) -> tuple[Checked, Bench]:
+    """Record a protocol, open every state that a cut may leave, and cut ``again`` of the recoveries too."""
+    bench = Bench(seed, drop)
+    place = tempfile.mkdtemp(prefix="holdfast-states-", dir=scratch_base())
+    try:
+        protocol.run(bench)
+        states = list(bench.states(seed=seed, limit=limit))
+        rng = random.Random(seed)
+        twice = set(rng.sample(range(len(states)), min(again, len(states))))
+        second = left = 0
+        for number, state in enumerate(states):
+            top = os.path.join(place, str(number))
+            where = f"protocol {protocol.name}, seed {seed}, state {number}: {state.made_by}"
+            write_out(state, top)
+            try:
+                left += bool(check_state(bench, state, top, where, copied=number % 11 == 10))
+            finally:
+                remove_tree(top)
+            if number in twice:
+                second += _cut_again(bench, state, place, where, seed + number)
+        return Checked(len(states), second, left, len(bench.recording.steps)), bench
+    finally:
+        bench.close()
+        remove_tree(place)
+
+
+def check_state(bench: Bench, state: DiskState, top: str, where: str, *, copied: bool = False) -> int:
+    """Open one state as the next process would, and hold it to the guarantees.
+
+    Returns how many lines that nobody was ever promised stay behind and are reported by the engine.
+    """
+    promises = bench.acknowledged[: state.acknowledged]
+    root = os.path.join(top, WORKSPACE)
+    fs: FileSystem = POSIX if copied else SameDisk(POSIX)
+    streams = [stream for stream in bench.attempted if stream not in bench.forgotten]
+    left = 0
+    store = FilesStore(root, clock=now_ms, fs=fs)
+    try:
+        for stream in streams:
+            found = verify(store, stream, promises, where, faults_allowed=True)
+            _check_prefix(bench, stream, found, where)
+            mine = append(store, stream, "successor")
+            after = verify(store, stream, [*promises, mine], where, faults_allowed=True)
+            if after != [*found, "successor"]:
+                raise Violation(f"{where}: appending changed {stream} from {found} to {after}")
+    finally:
+        store.close()
+    _check_kept(state, top, where)
+    store = FilesStore(root, clock=now_ms, fs=fs)
+    try:
+        for stream in streams:
+            verify(store, stream, promises, where, faults_allowed=True)
+        for fault in store.check():
+            if not fault.harmless:
+                if not _is_unacknowledged(fault, state, promises):
+                    raise Violation(f"{where}: needs a human: {fault}")
+                left += 1
+    finally:
+        store.close()
+    return left
+
+
+def _is_unacknowledged(fault: Fault, state: DiskState, promises: list[Acknowledged]) -> bool:
+    """Whether a fault names a line that lay behind the last acknowledged commit of its segment already.
+
+    A cut that also took the writer's memory of a segment can leave garbage there: the writer goes on in a new
+    segment, as it must not touch one that git may have, and the garbage stays and is reported.
+    """
+    place, _, number = fault.where.rpartition(":")
+    lines = state.files.get(f"{WORKSPACE}/{place}", b"").split(b"\n")
+    known = {promise.id for promise in promises if promise.stream == fault.stream}
+    safe = 0
+    for index, line in enumerate(lines[:-1], 1):
+        if codec.looks_right(line) and codec.id_of(line) in known:
+            known.discard(codec.id_of(line))
+            safe = index
+    return safe < int(number) <= len(lines)
+
+
+def _check_prefix(bench: Bench, stream: str, found: list[str], where: str) -> None:
+    """What is there is the beginning of what was written, apart from calls that were known to have failed."""
+    certain = [op for op in bench.attempted[stream] if op not in bench.uncertain]
+    seen = [op for op in found if op not in bench.uncertain]
+    if seen != certain[: len(seen)]:
+        raise Violation(f"{where}: {stream} holds {found}, which is no prefix of {bench.attempted[stream]}")
+
+
+def _check_kept(state: DiskState, top: str, where: str) -> None:
+    """Recovery throws nothing away: what it cut off a segment lies in quarantine, byte for byte."""
+    quarantine = os.path.join(top, WORKSPACE, "local", "quarantine")
+    kept = []
+    if os.path.isdir(quarantine):
+        for name in os.listdir(quarantine):
+            with open(os.path.join(quarantine, name), "rb") as file:
+                kept.append(file.read())
+    for name, before in state.files.items():
+        if not _SEGMENT.fullmatch(os.path.basename(name)):
+            continue
+        with open(os.path.join(top, name), "rb") as file:
+            after = file.read()
+        if not after.startswith(before) and not any(
+            part and before.endswith(part) and after.startswith(before[: -len(part)]) for part in kept
+        ):
+            raise Violation(f"{where}: bytes of {name} are gone: {before[-200:]!r} became {after[-200:]!r}")
+
+
+def _cut_again(bench: Bench, state: DiskState, place: str, where: str, seed: int) -> int:
+    """Cut the power during the recovery from a cut, and check every state that this may leave."""
+    second = Bench(seed)
+    try:
+        remove_tree(second.top)
+        write_out(state, second.top)
+        second.attempted = {stream: list(ops) for stream, ops in bench.attempted.items()}
+        second.uncertain, second.forgotten = set(bench.uncertain), set(bench.forgotten)
+        second.acknowledged = bench.acknowledged[: state.acknowledged]
+        second.begin()
+        store = second.store()
+        for stream in list(second.attempted):
+            if stream not in second.forgotten:
+                found = verify(store, stream, second.acknowledged, where, faults_allowed=True)
+                second.attempted[stream] = found
+                second.append(store, stream, f"recovery.{stream}")
+        store.close()
+        count = 0
+        for number, after in enumerate(second.states(seed=seed, limit=12)):
+            top = os.path.join(place, f"again{number}")
+            write_out(after, top)
+            try:
+                check_state(second, after, top, f"{where}; then, in recovery, {after.made_by}")
+            finally:
+                remove_tree(top)
+            count = number + 1
+        return count
+    finally:
+        second.close()
+
+
+def sync_classes(protocol: Protocol, seed: int = 0) -> list[str]:
+    """Every kind of sync that a protocol makes."""
+    found: dict[str, None] = {}
+
+    def note(bench: Bench, call: str, path: str) -> bool:
+        found[segment_class(bench, call, path)] = None
+        return False
+
+    bench = Bench(seed, note)
+    try:
+        protocol.run(bench)
+    finally:
+        bench.close()
+    return list(itertools.chain(found))

@@ -1,0 +1,274 @@
+"""The ways in which the files engine writes, each as a protocol for the laboratory."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+
+from holdfast.errors import HoldfastError
+from holdfast.fs import steps
+from holdfast.testing.faults import Failure, Faulty
+from holdfast.testing.laboratory import PROJECT, SECOND, STREAM, Bench, Protocol, SameDisk
+from holdfast.testing.wrapped import DuringSync, Killed, KilledAt
+
+
+def _existing(bench: Bench, commits: int = 3) -> None:
+    """A workspace with some history, safely on the disk."""
+    store = bench.store()
+    for _ in range(commits):
+        bench.append(store)
+    store.close()
+    bench.begin()
+
+
+def first_append(bench: Bench) -> None:
+    store = bench.store()
+    bench.append(store)
+    bench.append(store)
+    store.close()
+
+
+def append_more(bench: Bench) -> None:
+    _existing(bench)
+    store = bench.store()
+    for _ in range(4):
+        bench.append(store)
+    store.close()
+
+
+def large_commits(bench: Bench) -> None:
+    store = bench.store()
+    for _ in range(4):
+        bench.append(store, op=bench.next_op(events=4))
+    store.close()
+
+
+def several_streams(bench: Bench) -> None:
+    _existing(bench, 1)
+    store = bench.store()
+    for stream in (STREAM, SECOND, STREAM, PROJECT, SECOND, "users/kim", STREAM):
+        bench.append(store, stream)
+    store.close()
+
+
+def several_openings(bench: Bench) -> None:
+    for _ in range(3):
+        store = bench.store()
+        bench.append(store)
+        store.close()
+
+
+def snapshot_note(bench: Bench) -> None:
+    _existing(bench)
+    store = bench.store()
+    for number in range(3):
+        store.put("local/snapshots/kim", b'{"n":%d}' % number * 40)
+        bench.append(store)
+    store.close()
+
+
+def view_note(bench: Bench) -> None:
+    _existing(bench)
+    store = bench.store()
+    for number in range(3):
+        bench.append(store)
+        store.put(f"{STREAM}/state.json", b'{"n":%d}\n' % number * 40)
+    store.put(f"{STREAM}/state.json", None)
+    store.close()
+
+
+def _tear(bench: Bench, tail: bytes) -> None:
+    """What a killed process leaves: bytes behind the last whole line."""
+    with open(bench.segments()[0], "ab") as file:
+        file.write(tail)
+
+
+def _torn(bench: Bench, kind: str) -> None:
+    store = bench.store()
+    for _ in range(2):
+        bench.append(store)
+    store.close()
+    with open(bench.segments()[0], "rb") as file:
+        line = file.read().splitlines(keepends=True)[-1]
+    tails = {
+        "half": line[: len(line) // 2],
+        "zeros": b"\0" * 300,
+        "line": os.urandom(80).replace(b"\n", b"x") + b"\n",
+        "repeat": line + line[:40],
+    }
+    _tear(bench, tails[kind])
+    bench.begin()
+
+
+def tail_repair(bench: Bench) -> None:
+    _torn(bench, "half")
+    store = bench.store()
+    bench.append(store)
+    bench.append(store)
+    store.close()
+
+
+def tail_repair_zeros(bench: Bench) -> None:
+    _torn(bench, "zeros")
+    store = bench.store()
+    bench.append(store)
+    store.close()
+
+
+def tail_repair_garbage_line(bench: Bench) -> None:
+    _torn(bench, "line")
+    store = bench.store()
+    bench.append(store)
+    store.close()
+
+
+def doctor_fix(bench: Bench) -> None:
+    _torn(bench, "half")
+    store = bench.store()
+    store.check(fix=True)
+    bench.append(store)
+    store.close()
+
+
+def new_git_head(bench: Bench) -> None:
+    """Every commit of git lets the engine open a new segment."""
+    git = os.path.join(bench.top, ".git")
+    os.mkdir(git)
+    head = os.path.join(git, "HEAD")
+    with open(head, "w") as file:
+        file.write("f" * 40 + "\n")
+    bench.begin()
+    _existing(bench, 1)
+    for number in range(3):
+        steps.replace(bench.fs, head, f"{number:040d}\n".encode(), tag="git", durable=True)
+        store = bench.store()
+        bench.append(store)
+        bench.append(store)
+        store.close()
+
+
+def forget_other(bench: Bench) -> None:
+    """Forgetting one stream does nothing to another."""
+    store = bench.store()
+    for stream in (STREAM, SECOND, STREAM, SECOND):
+        bench.append(store, stream)
+    store.close()
+    bench.begin()
+    bench.forgotten.add(SECOND)
+    store = bench.store()
+    store.forget(SECOND)
+    bench.append(store)
+    store.close()
+
+
+def overtaken(bench: Bench) -> None:
+    """A second process appends and is acknowledged while the first one still waits for its sync."""
+
+    def meanwhile() -> None:
+        other = bench.store()
+        bench.append(other)
+        other.close()
+
+    first_op = bench.next_op()
+    bench.attempted[STREAM] = [first_op]
+    store = bench.store(DuringSync(bench.fs, meanwhile))
+    bench.append(store, op=first_op)
+    bench.append(store)
+    store.close()
+
+
+def overtaken_later(bench: Bench) -> None:
+    """The same on a stream that exists."""
+    _existing(bench, 2)
+    first_op = bench.next_op()
+    bench.attempted[STREAM].append(first_op)
+
+    def meanwhile() -> None:
+        other = bench.store()
+        bench.append(other)
+        other.close()
+
+    store = bench.store(DuringSync(bench.fs, meanwhile))
+    bench.append(store, op=first_op)
+    store.close()
+
+
+def killed_then_cut(call: int, *, fresh: bool, retry: bool) -> Protocol:
+    """A process is killed at one call; its successor goes on and is acknowledged; then the power goes."""
+
+    def run(bench: Bench) -> None:
+        if not fresh:
+            _existing(bench, 2)
+        op = bench.next_op()
+        dying = KilledAt(bench.fs, call)
+        with contextlib.suppress(Killed):
+            bench.append(bench.store(dying), op=op)
+        if not dying.dead:
+            raise LookupError(call)
+        store = bench.store()
+        if retry:
+            bench.append(store, op=op)
+            bench.uncertain.discard(op)
+        else:
+            bench.append(store)
+        bench.first_step = len(bench.recording.steps)
+        bench.append(store)
+        store.close()
+
+    kind = "first append" if fresh else "append"
+    return Protocol(f"{kind} killed at call {call}, {'retried' if retry else 'succeeded'}", run)
+
+
+def failed_sync(call: int, *, fresh: bool, same_store: bool) -> Protocol:
+    """A sync fails as on Linux, which then calls the lost bytes clean; the caller retries and goes on."""
+
+    def run(bench: Bench) -> None:
+        if not fresh:
+            _existing(bench, 2)
+        op = bench.next_op()
+        faulty = Faulty(bench.recording, Failure(call, errno.EIO))
+        faulty.only = frozenset(["sync", "sync_folder"])
+        store = bench.store(SameDisk(faulty))
+        failed = False
+        try:
+            bench.append(store, op=op)
+        except HoldfastError:
+            failed = True
+        if not faulty.dealt:
+            raise LookupError(call)
+        assert failed or "sync_folder" in faulty.dealt[0], "a failed sync was reported as success"
+        if not same_store:
+            store.close()
+            store = bench.store()
+        bench.append(store, op=op)
+        bench.uncertain.discard(op)
+        bench.first_step = len(bench.recording.steps)
+        bench.append(store)
+        store.close()
+
+    kind = "first append" if fresh else "append"
+    who = "same process" if same_store else "next process"
+    return Protocol(f"{kind} with sync {call} failing, {who} retries", run)
+
+
+PROTOCOLS = [
+    Protocol(function.__name__.replace("_", " "), function)
+    for function in (
+        first_append,
+        append_more,
+        large_commits,
+        several_streams,
+        several_openings,
+        snapshot_note,
+        view_note,
+        tail_repair,
+        tail_repair_zeros,
+        tail_repair_garbage_line,
+        doctor_fix,
+        new_git_head,
+        forget_other,
+        overtaken,
+        overtaken_later,
+    )
+]

@@ -1,0 +1,110 @@
+"""Commits that prove themselves, and the witness who knows which of them were acknowledged.
+
+The events of a commit are worked out from its operation id alone. So whoever reads a store after a crash can
+tell of each commit whether it is whole and unchanged, without asking the process that wrote it and died.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import random
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from holdfast.core.commit import Draft, Event, decode
+from holdfast.store.protocol import Ground, Planned, Store
+
+MAX_TEXT = 700
+
+
+class Acknowledged(NamedTuple):
+    """What the caller of ``append`` was told: this commit is safe."""
+
+    stream: str
+    op: str
+    id: str
+    sum: str
+
+
+class Violation(AssertionError):
+    """A store broke a promise."""
+
+
+@functools.cache
+def events_of(op: str) -> tuple[Event, ...]:
+    """The events that belong to an operation id: one to four, short or long, with awkward text."""
+    rng = random.Random(op)
+    count = rng.choice((1, 1, 2, 4))
+    text = rng.choice(
+        ("", "plain", 'quote " and \\ back', "zwölf ☃ \u2028 lines\n", "x" * rng.randrange(MAX_TEXT))
+    )
+    return tuple(Event("x.part", {"op": op, "part": n, "of": count, "text": text}) for n in range(count))
+
+
+def append(store: Store, stream: str, op: str, *, expect: int | None = None) -> Acknowledged:
+    """Append the commit of an operation id; returns when the store says that it is safe."""
+
+    def plan(ground: Ground) -> Planned:
+        return Planned(Draft(events_of(op), "witness", "tool", op), {})
+
+    done = store.append(stream, plan, expect=expect, op=op)
+    return Acknowledged(stream, op, done.commit.id, done.commit.sum)
+
+
+def report(pipe: int, acknowledged: Acknowledged) -> None:
+    """Tell the witness outside; one short write, so lines of several processes do not mix."""
+    os.write(pipe, json.dumps(acknowledged).encode() + b"\n")
+
+
+def heard(data: bytes) -> list[Acknowledged]:
+    """What came through the pipe; a last line that death cut short was never said."""
+    return [Acknowledged(*json.loads(line)) for line in data.split(b"\n")[:-1]]
+
+
+def commit_until_killed(store: Store, stream: str, prefix: str, pipe: int) -> None:
+    """Commit and report without end: the life of a process that is about to be killed."""
+    number = 0
+    while True:
+        number += 1
+        report(pipe, append(store, stream, f"{prefix}.{number}"))
+
+
+def verify(
+    store: Store,
+    stream: str,
+    acknowledged: Iterable[Acknowledged],
+    where: str,
+    *,
+    faults_allowed: bool = False,
+) -> list[str]:
+    """Read a stream and hold the store to G1, G2 and G3; returns the operation ids found, in order.
+
+    A fault that is not harmless means a repair by a human, so it breaks G7 unless ``faults_allowed``.
+    """
+    tail = store.read(stream)
+    found: dict[str, Acknowledged] = {}
+    order: list[str] = []
+    last = ""
+    for line in tail.lines:
+        commit = decode(bytes(line))
+        if commit.op is None or commit.events != events_of(commit.op):
+            raise Violation(f"{where}: {stream} holds a commit that nobody wrote so: {bytes(line)[:300]!r}")
+        if commit.op in found:
+            raise Violation(f"{where}: {stream} holds {commit.op} twice")
+        if commit.id <= last:
+            raise Violation(f"{where}: {stream} is out of order at {commit.op}")
+        last = commit.id
+        found[commit.op] = Acknowledged(stream, commit.op, commit.id, commit.sum)
+        order.append(commit.op)
+    if tail.version != len(order):
+        raise Violation(f"{where}: {stream} says version {tail.version} and has {len(order)} commits")
+    for promise in acknowledged:
+        if promise.stream == stream and found.get(promise.op) != promise:
+            state = "changed" if promise.op in found else "missing"
+            raise Violation(f"{where}: acknowledged commit {promise.op} of {stream} is {state}")
+    real = [fault for fault in tail.faults if not fault.harmless]
+    if real and not faults_allowed:
+        raise Violation(f"{where}: {stream} needs a human: {real}")
+    return order

@@ -1,0 +1,158 @@
+"""File systems around a file system: the base of the laboratory's fault, kill and mutant layers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TypeVar
+
+from holdfast.fs.port import FileSystem
+
+T = TypeVar("T")
+
+CHANGES = frozenset(
+    [
+        "write",
+        "write_at",
+        "truncate",
+        "rename",
+        "unlink",
+        "make_folder",
+        "remove_folder",
+        "sync",
+        "sync_folder",
+    ]
+)
+"""The calls that change a disk, or wait for it; ``open`` is one of them only when it makes a file."""
+
+
+class Wrapped:
+    """Passes every call on; a subclass changes what happens in ``around`` or in single calls."""
+
+    def __init__(self, inner: FileSystem) -> None:
+        self.inner = inner
+        self.paths: dict[int, str] = {}
+
+    def around(self, call: str, path: str, perform: Callable[[], T]) -> T:
+        """Every call passes here: its name, the path that it is about, and how to do it."""
+        return perform()
+
+    def open(self, path: str, flags: int) -> int:
+        call = "create" if flags & os.O_CREAT else "open"
+        fd = self.around(call, path, lambda: self.inner.open(path, flags))
+        self.paths[fd] = path
+        return fd
+
+    def close(self, fd: int) -> None:
+        path = self.paths.pop(fd, "")
+        self.around("close", path, lambda: self.inner.close(fd))
+
+    def read(self, fd: int, size: int, offset: int) -> bytes:
+        return self.around("read", self.paths.get(fd, ""), lambda: self.inner.read(fd, size, offset))
+
+    def write(self, fd: int, data: bytes) -> int:
+        return self.around("write", self.paths.get(fd, ""), lambda: self.inner.write(fd, data))
+
+    def write_at(self, fd: int, data: bytes, offset: int) -> int:
+        return self.around("write_at", self.paths.get(fd, ""), lambda: self.inner.write_at(fd, data, offset))
+
+    def truncate(self, fd: int, size: int) -> None:
+        self.around("truncate", self.paths.get(fd, ""), lambda: self.inner.truncate(fd, size))
+
+    def sync(self, fd: int) -> None:
+        self.around("sync", self.paths.get(fd, ""), lambda: self.inner.sync(fd))
+
+    def sync_folder(self, path: str) -> None:
+        self.around("sync_folder", path, lambda: self.inner.sync_folder(path))
+
+    def rename(self, source: str, target: str) -> None:
+        self.around("rename", target, lambda: self.inner.rename(source, target))
+
+    def unlink(self, path: str) -> None:
+        self.around("unlink", path, lambda: self.inner.unlink(path))
+
+    def make_folder(self, path: str) -> None:
+        self.around("make_folder", path, lambda: self.inner.make_folder(path))
+
+    def remove_folder(self, path: str) -> None:
+        self.around("remove_folder", path, lambda: self.inner.remove_folder(path))
+
+    def names(self, path: str) -> list[str]:
+        return self.around("names", path, lambda: self.inner.names(path))
+
+    def stat(self, path: str) -> os.stat_result:
+        return self.around("stat", path, lambda: self.inner.stat(path))
+
+    def stat_handle(self, fd: int) -> os.stat_result:
+        return self.around("stat_handle", self.paths.get(fd, ""), lambda: self.inner.stat_handle(fd))
+
+    def lock(self, fd: int) -> None:
+        self.around("lock", self.paths.get(fd, ""), lambda: self.inner.lock(fd))
+
+    def unlock(self, fd: int) -> None:
+        self.around("unlock", self.paths.get(fd, ""), lambda: self.inner.unlock(fd))
+
+
+class Killed(BaseException):
+    """The process is dead: not an ``Exception``, because no handler of a dead process runs."""
+
+
+class KilledAt(Wrapped):
+    """Dies before call ``n``: that call and every later one do nothing, and the kernel takes the handles back."""
+
+    def __init__(self, inner: FileSystem, n: int) -> None:
+        super().__init__(inner)
+        self.left = n
+        self.dead = False
+
+    def around(self, call: str, path: str, perform: Callable[[], T]) -> T:
+        self.left -= 1
+        if self.left <= 0 and not self.dead:
+            self.die()
+        if self.dead:
+            raise Killed
+        return perform()
+
+    def die(self) -> None:
+        """What the kernel does with a dead process: close its handles, which also gives its locks back."""
+        self.dead = True
+        for fd in list(self.paths):
+            self.inner.close(fd)
+        self.paths.clear()
+
+
+class DuringSync(Wrapped):
+    """Runs ``meanwhile`` once, before the first sync that is made without a lock: another, quicker process."""
+
+    def __init__(self, inner: FileSystem, meanwhile: Callable[[], None]) -> None:
+        super().__init__(inner)
+        self.meanwhile: Callable[[], None] | None = meanwhile
+        self._locks = 0
+
+    def around(self, call: str, path: str, perform: Callable[[], T]) -> T:
+        self._locks += (call == "lock") - (call == "unlock")
+        if call in ("sync", "sync_folder") and not self._locks and self.meanwhile is not None:
+            meanwhile, self.meanwhile = self.meanwhile, None
+            meanwhile()
+        return perform()
+
+
+class WithoutSync(Wrapped):
+    """A mutant: syncs that ``drop`` picks by call and path do nothing."""
+
+    def __init__(self, inner: FileSystem, drop: Callable[[str, str], bool]) -> None:
+        super().__init__(inner)
+        self.drop = drop
+        self.dropped = 0
+
+    def sync(self, fd: int) -> None:
+        if self.drop("sync", self.paths.get(fd, "")):
+            self.dropped += 1
+        else:
+            super().sync(fd)
+
+    def sync_folder(self, path: str) -> None:
+        if self.drop("sync_folder", path):
+            self.dropped += 1
+        else:
+            super().sync_folder(path)

@@ -1,0 +1,121 @@
+"""Every file call of every write fails in turn, with every error, once and for good; then the store is opened again."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+from collections.abc import Callable
+
+import pytest
+
+from holdfast.errors import HoldfastError
+from holdfast.store.files import FilesStore
+from holdfast.testing.faults import ERRORS, SHORT, Failure, Faulty
+from holdfast.testing.laboratory import STREAM, Bench, SameDisk
+from holdfast.testing.protocols import _torn
+from holdfast.testing.witness import verify
+
+Write = Callable[[Bench, FilesStore], None]
+
+
+def _append(bench: Bench, store: FilesStore) -> None:
+    bench.append(store)
+
+
+def _two(bench: Bench, store: FilesStore) -> None:
+    bench.append(store)
+    bench.append(store, op=bench.next_op(events=4))
+
+
+def _note(bench: Bench, store: FilesStore) -> None:
+    store.put("local/snapshots/kim", b"{}" * 50)
+    bench.append(store)
+
+
+def _view(bench: Bench, store: FilesStore) -> None:
+    store.put(f"{STREAM}/state.json", b"{}" * 50)
+    bench.append(store)
+
+
+def _fix(bench: Bench, store: FilesStore) -> None:
+    store.check(fix=True)
+    bench.append(store)
+
+
+def _nothing(bench: Bench) -> None:
+    """An empty folder: the write makes everything."""
+
+
+def _history(bench: Bench) -> None:
+    store = bench.store()
+    bench.append(store)
+    bench.append(store)
+    store.close()
+
+
+def _torn_tail(bench: Bench) -> None:
+    _torn(bench, "half")
+
+
+CASES: dict[str, tuple[Callable[[Bench], None], Write]] = {
+    "first_append": (_nothing, _append),
+    "append": (_history, _two),
+    "snapshot": (_history, _note),
+    "view": (_history, _view),
+    "tail_repair": (_torn_tail, _append),
+    "doctor_fix": (_torn_tail, _fix),
+}
+
+
+def _run(case: str, failure: Failure) -> bool:
+    """One run; False if the failure came too late to happen."""
+    prepare, write = CASES[case]
+    bench = Bench(3)
+    try:
+        prepare(bench)
+        faulty = Faulty(SameDisk(bench.recording), failure)
+        store = None
+        try:
+            store = bench.store(faulty)
+            write(bench, store)
+        except HoldfastError:
+            pass  # an error that says so is all that is asked for; a bare OSError fails this test
+        if not faulty.dealt:
+            return False
+        where = f"{case}, {failure}: {faulty.dealt[:3]}"
+        faulty.heal()
+        store = store or bench.store(faulty)
+        bench.append(store)  # the same process works on as soon as the fault is gone
+        store.close()
+        after = bench.store()
+        found = verify(after, STREAM, bench.acknowledged, where)
+        certain = [op for op in bench.attempted[STREAM] if op not in bench.uncertain]
+        assert [op for op in found if op not in bench.uncertain] == certain, where
+        bench.append(after)
+        verify(after, STREAM, bench.acknowledged, where)
+        bad = [fault for fault in after.check() if not fault.harmless]
+        assert not bad, f"{where}: needs a human: {bad}"
+        after.close()
+        return True
+    finally:
+        bench.close()
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    ("sticky", "late"),
+    [(False, False), (True, False), (False, True)],
+    ids=["once", "for_good", "half_done"],
+)
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: errno.errorcode[error] if error else "short")
+@pytest.mark.parametrize("case", CASES)
+def test_call_n_fails(case: str, error: int, sticky: bool, late: bool) -> None:
+    """A failed call is never a lost commit, and work goes on as soon as the fault has gone."""
+    if error == SHORT and late:
+        pytest.skip("a short write is half done by itself")
+    fired = 0
+    for call in itertools.count(1):
+        if not _run(case, Failure(call, error, sticky, late)):
+            break
+        fired += 1
+    assert fired >= (1 if error == SHORT else 10)

@@ -1,0 +1,124 @@
+"""No space, no inodes, no permission to write: clear errors, nothing lost, and work goes on when it is over."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from holdfast.errors import HoldfastError
+from holdfast.store.files import FilesStore
+from holdfast.store.protocol import Store
+from holdfast.testing.laboratory import STREAM, now_ms
+from holdfast.testing.power_cut import LoopDisk, missing
+from holdfast.testing.run import opener
+from holdfast.testing.witness import Acknowledged, append, verify
+
+pytestmark = [pytest.mark.power_cut, pytest.mark.timeout(120)]
+_READ_ONLY, _REMOUNT = 1, 32
+
+
+@pytest.fixture
+def disk() -> Iterator[LoopDisk]:
+    if reason := missing():
+        pytest.skip(reason)
+    with LoopDisk(size=2 << 20) as disk:
+        disk.mount()
+        yield disk
+
+
+def _fill(disk: LoopDisk) -> str:
+    """Take all space; returns the file to remove when space is to return."""
+    path = os.path.join(disk.top, "ballast")
+    fd = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+    for size in (1 << 16, 1 << 12, 512, 1):
+        try:
+            while True:
+                os.write(fd, b"x" * size)
+        except OSError:
+            continue
+    os.close(fd)
+    return path
+
+
+def _append_until_full(store: Store, known: list[Acknowledged], limit: int) -> int:
+    refused = 0
+    for number in range(limit):
+        try:
+            known.append(append(store, STREAM, f"full{len(known)}.{number}"))
+        except HoldfastError:
+            refused += 1
+            if refused >= 5:
+                break
+    return refused
+
+
+@pytest.mark.parametrize("engine", ["files", "sqlite"])
+@pytest.mark.parametrize("history", [0, 3])
+def test_disk_full_then_space_returns(disk: LoopDisk, engine: str, history: int) -> None:
+    """A full disk refuses commits; all acknowledged ones stay, and with space the same store works on."""
+    store = opener(engine)(disk.top)
+    known = [append(store, STREAM, f"before{number}") for number in range(history)]
+    ballast = _fill(disk)
+    assert _append_until_full(store, known, 500) >= 5, "the disk never got full"
+    if history:
+        verify(store, STREAM, known, "while full")
+    os.unlink(ballast)
+    known.append(append(store, STREAM, "after"))
+    verify(store, STREAM, known, "after")
+    store.close()
+    again = opener(engine)(disk.top)
+    verify(again, STREAM, known, "opened again")
+    assert not [fault for fault in again.check() if not fault.harmless]
+    again.close()
+
+
+def test_no_inodes_then_some_return() -> None:
+    """Without a free inode no new stream can begin; old ones work on, and new ones as soon as one is free."""
+    if reason := missing():
+        pytest.skip(reason)
+    with LoopDisk(size=2 << 20, inodes=32) as disk:
+        disk.mount()
+        store = FilesStore(os.path.join(disk.top, ".state"), clock=now_ms)
+        known = [append(store, STREAM, "before")]
+        taken = []
+        while len(taken) < 100:
+            path = os.path.join(disk.top, f"taken{len(taken)}")
+            try:
+                os.close(os.open(path, os.O_CREAT | os.O_WRONLY))
+            except OSError:
+                break
+            taken.append(path)
+        assert len(taken) < 100, "the inodes never ran out"
+        other = STREAM[:-1] + "9"
+        with pytest.raises(HoldfastError):
+            append(store, other, "no room")
+        known.append(append(store, STREAM, "old stream"))
+        for path in taken:
+            os.unlink(path)
+        known.append(append(store, other, "room"))
+        for stream in (STREAM, other):
+            verify(store, stream, known, "after")
+        assert not [fault for fault in store.check() if not fault.harmless]
+        store.close()
+
+
+@pytest.mark.parametrize("engine", ["files", "sqlite"])
+def test_read_only_then_writable(disk: LoopDisk, engine: str) -> None:
+    """A disk that turns read-only refuses commits and can be read; later the work goes on."""
+    store = opener(engine)(disk.top)
+    known = [append(store, STREAM, "before")]
+    store.close()
+    disk.mount(flags=_READ_ONLY | _REMOUNT)
+    with pytest.raises(HoldfastError):
+        append(opener(engine)(disk.top), STREAM, "refused")
+    if engine == "files":
+        store = opener(engine)(disk.top)
+        verify(store, STREAM, known, "while read-only")
+        store.close()
+    disk.mount(flags=_REMOUNT)
+    store = opener(engine)(disk.top)
+    known.append(append(store, STREAM, "after"))
+    verify(store, STREAM, known, "writable again")
+    store.close()

@@ -1,0 +1,48 @@
+"""kill -9 at random times: several writers on one stream, nothing acknowledged is lost, nobody repairs anything."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+
+import pytest
+
+from holdfast.testing import scale
+from holdfast.testing.crash_states import remove_tree, scratch_base
+from holdfast.testing.run import torture
+
+KILLS = {"files": 1200, "sqlite": 800}
+FRESH = 20
+
+
+def test_enough_kills_are_promised() -> None:
+    """Both engines together make as many kills as the project promises."""
+    assert sum(KILLS.values()) >= scale.KILLS
+
+
+@pytest.fixture
+def place() -> Iterator[str]:
+    folder = tempfile.mkdtemp(prefix="holdfast-kills-", dir=scratch_base())
+    yield folder
+    remove_tree(folder)
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("engine", KILLS)
+def test_killed_writers_lose_nothing(engine: str, place: str) -> None:
+    """Four forked writers at a time are killed within milliseconds, over and over."""
+    kills = scale.scaled(KILLS[engine])
+    found = torture("kills", engine, place, kills, scale.seed())
+    assert found["kills"] >= kills
+    assert found["acknowledged"] >= kills / 4, "too few commits were under way to prove anything"
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("engine", KILLS)
+def test_killed_interpreters_lose_nothing(engine: str, place: str) -> None:
+    """Whole new interpreters are killed during start-up, opening and work."""
+    kills = scale.scaled(FRESH)
+    found = torture("fresh-kills", engine, place, kills, scale.seed())
+    assert found["kills"] >= kills
+    assert os.listdir(place)

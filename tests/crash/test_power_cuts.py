@@ -1,0 +1,59 @@
+"""Real power cuts on a real ext4: what was acknowledged before the cut is there afterwards."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from holdfast.testing import scale
+from holdfast.testing.power_cut import MODES, LoopDisk, missing
+from holdfast.testing.run import torture
+
+pytestmark = [pytest.mark.power_cut, pytest.mark.timeout(900)]
+
+# Files in all modes, SQLite in the default one; together what the project promises.
+CUTS = {("files", mode): 300 for mode in MODES} | {("sqlite", ""): 100}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _possible() -> None:
+    if reason := missing():
+        pytest.skip(reason)
+
+
+def test_enough_cuts_are_promised() -> None:
+    """All runs together make as many cuts as the project promises."""
+    assert sum(CUTS.values()) >= scale.POWER_CUTS
+
+
+@pytest.mark.parametrize(("engine", "mode"), CUTS, ids=lambda value: value or "default")
+def test_no_acknowledged_commit_is_lost(engine: str, mode: str) -> None:
+    """After every cut all acknowledged commits are there, and the next commit needs no repair."""
+    cuts = scale.scaled(CUTS[engine, mode])
+    found = torture("cuts", engine, "-", cuts, scale.seed(), mode)
+    assert found["cuts"] >= cuts
+    assert found["acknowledged"] >= cuts, "too few commits were under way to prove anything"
+
+
+def test_a_store_without_sync_loses_commits() -> None:
+    """Control: the same run finds a store whose sync does nothing."""
+    with pytest.raises(AssertionError, match=r"acknowledged commit .* is missing"):
+        torture("cuts", "careless", "-", 200, scale.seed(), "")
+
+
+def test_a_cut_takes_what_was_not_synced() -> None:
+    """Control: the cut is a real one, which keeps synced bytes and loses the others."""
+    with LoopDisk() as disk:
+        disk.mount()
+        path = os.path.join(disk.top, "f")
+        fd = os.open(path, os.O_CREAT | os.O_APPEND | os.O_RDWR)
+        os.write(fd, b"synced\n")
+        os.fdatasync(fd)
+        os.write(fd, b"not synced\n")
+        os.close(fd)
+        disk.cut()
+        disk.unmount()
+        disk.mount()
+        with open(path, "rb") as file:
+            assert file.read() == b"synced\n"

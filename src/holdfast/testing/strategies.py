@@ -90,7 +90,7 @@ class Choice:
         return self.text if self.number % 2 else None
 
 
-Run = Callable[[Session, Choice], object]
+Run = Callable[["Replica", Choice], object]
 COMMANDS: dict[str, Run] = {
     "goal": lambda s, c: s.set_goal(c.unique),
     "focus": lambda s, c: s.set_focus(c.unique),

@@ -75,6 +75,7 @@ GROUPS = {
     },
     "Programs and upkeep": {
         "batch": "batches",
+        "import": "imports",
         "record": "notes",
         "doctor": "setup",
         "agents-md": "handoffs",

@@ -14,7 +14,7 @@ from holdfast.core import commit as codec
 from holdfast.core import concepts, upcast
 from holdfast.core.commit import Commit
 
-RELEASE = 2
+RELEASE = 3
 """Raised whenever the same commits fold to another state: snapshots of other releases are not used."""
 
 RECENT = 10

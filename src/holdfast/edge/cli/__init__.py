@@ -76,6 +76,10 @@ GROUPS = {
     "Programs and upkeep": {
         "batch": "batches",
         "import": "imports",
+        "archive": "upkeep",
+        "restore": "upkeep",
+        "prune": "upkeep",
+        "rotate": "upkeep",
         "record": "notes",
         "doctor": "setup",
         "agents-md": "handoffs",

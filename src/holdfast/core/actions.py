@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from holdfast.core import contested
-from holdfast.core.concepts import phase as phases
-from holdfast.core.concepts import task as tasks_concept
+from holdfast.core import concepts, contested
 from holdfast.core.text import one_line
 from holdfast.errors import Refused, Usage
 
@@ -103,7 +101,7 @@ def _task(state: State) -> list[Action]:
             Action("complete-task", "[RESULT]", f"{current} is done ({title})"),
             Action("skip-task", "REASON", f"leave {current} out"),
         ]
-    waiting = [task["id"] for task in tasks_concept.ready(state)] if tasks else []
+    waiting = [task["id"] for task in concepts.task.ready(state)] if tasks else []
     if waiting:
         actions.append(Action("start-task", "ID", f"begin {_names(waiting)}"))
     return actions
@@ -126,7 +124,7 @@ def _phase(state: State) -> list[Action]:
     if current not in declared:
         return []
     actions = []
-    if following := phases.following(state):
+    if following := concepts.phase.following(state):
         said = f"leave {one_line(current, 40)} and enter {one_line(following, 40)}"
         actions.append(Action("complete-phase", "", said))
     if len(declared) > 1:

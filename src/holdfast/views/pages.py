@@ -123,7 +123,7 @@ def continue_here(state: dict[str, Any]) -> str:
     recovery = state.get("recovery") or {}
     lines = [
         *_head(state, "Continue here"),
-        f"Paused at version {state['commits']:,}, {_minute(state['updated'])}, by {inline(state['by'])}.",
+        f"Paused at version {state['commits']:,}, {_minute(state['updated'] or '')}, by {inline(state['by'] or '')}.",
         "",
         f"**Goal:** {inline(parts.value(state, 'goal'), 400)}",
         f"**Phase:** {inline(parts.value(state, 'phase') or 'none')} {parts.phase_place(state)}".rstrip(),

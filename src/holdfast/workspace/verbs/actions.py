@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from holdfast.core import actions
+from typing import TYPE_CHECKING
+
 from holdfast.workspace.handle import Handle, Receipt
+
+if TYPE_CHECKING:
+    from holdfast.core.actions import Action
 
 
 class Actions(Handle):
-    def menu(self) -> list[actions.Action]:
+    def menu(self) -> list[Action]:
         """What can be done now."""
+        from holdfast.core import actions
+
         return actions.menu(self.peek().state)
 
     def do(self, action: str, *, op: str | None = None, expect: int | None = None) -> Receipt | str:
@@ -17,6 +23,8 @@ class Actions(Handle):
         It is the same call as the method of its own. An action that only shows something is not run: its name
         (``status`` or ``resume``) comes back instead.
         """
+        from holdfast.core import actions
+
         call = actions.call(self.peek().state, action)
         if call.method in actions.READS:
             return call.method

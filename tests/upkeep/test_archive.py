@@ -15,7 +15,7 @@ from holdfast.core.concepts import session as session_rules
 from holdfast.errors import Forbidden, HoldfastError, Refused
 from holdfast.fs.posix import POSIX
 from holdfast.store.files import FilesStore
-from holdfast.testing.wrapped import Wrapped
+from holdfast.testing.wrapped import CHANGES, Wrapped
 from holdfast.workspace import upkeep
 from holdfast.workspace.upkeep import DAY, Policy
 from holdfast.workspace.workspace import Workspace, wall_clock

@@ -12,6 +12,8 @@ from holdfast.testing.witness import Violation
 NEEDLESS = {
     # Readers sync what they read before a snapshot is made of it; nothing here was promised to anybody yet.
     "sync .state/sessions/kim/SESSION/events/SEGMENT after nothing",
+    # The next append's own sync covers the truncation too, and until then nothing behind it is acknowledged.
+    "sync .state/sessions/kim/SESSION/events/SEGMENT after truncate",
 }
 """Syncs that no acknowledged commit depends on in these protocols, each with its reason."""
 
@@ -50,7 +52,9 @@ def _caught_by(name: str, protocols: list[Protocol]) -> str | None:
 
     for protocol in protocols:
         try:
-            check_protocol(protocol, seed=scale.seed(), limit=scale.scaled(6), drop=drop)
+            check_protocol(
+                protocol, seed=scale.seed(), limit=scale.scaled(4), acknowledged_only=True, drop=drop
+            )
         except Violation as violation:
             return f"{protocol.name}: {violation}"
     return None
@@ -72,12 +76,11 @@ def test_acknowledging_before_the_sync_is_caught() -> None:
     def early(bench: Bench) -> None:
         store = bench.store()
         bench.append(store)
-        real = bench.recording.sync
-        late: list[int] = []
-        bench.recording.sync = late.append  # type: ignore[method-assign]
+        recording = bench.recording
+        begun = len(recording.steps)
         bench.append(store)
-        for fd in late:
-            real(fd)
+        late = [step for step in recording.steps[begun:] if step.kind == "sync"]
+        recording.steps[begun:] = [step for step in recording.steps[begun:] if step.kind != "sync"] + late
         store.close()
 
     with pytest.raises(Violation, match="acknowledged commit"):

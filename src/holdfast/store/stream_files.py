@@ -54,6 +54,7 @@ class StreamFiles(StreamReader):
                 else:
                     tail = self._read_again(cursor)
                 if op is not None and (first := self._first_with(op)) is not None:
+                    self._make_sure()
                     return Appended(first, cursor, tail.version, repeated=True)
                 if expect is not None and expect != tail.version:
                     raise Conflict(
@@ -213,6 +214,8 @@ class StreamFiles(StreamReader):
     def _ready(self, memory: Memory, tail: Tail) -> Memory:
         """The memory with a segment that may be appended to: the current one if every condition holds (I2)."""
         token = self._place.head.token()
+        if memory.segment < 0:
+            memory = self._mended(memory)
         if memory.segment and memory.token == token:
             name = segments.name_of(memory.writer, memory.segment)
             mark = tail.cursor["s"].get(name)
@@ -305,14 +308,43 @@ class StreamFiles(StreamReader):
             self._fs.sync(self._segment_fd)
         except OSError:
             # The kernel may have marked the lost pages clean: a second sync that succeeds proves nothing.
-            # So nobody appends to this segment again; the next commit opens a new one.
+            # So nobody appends to this segment again, and nothing that is only in it counts as stored, until
+            # its bytes were written once more, to a new file (I7).
             self.lock()
+            name = os.path.basename(self._segment_path)
             memory = decode_memory(read_note(self._fs, self._lock_fd))
-            if memory is not None and os.path.basename(self._segment_path) == segments.name_of(
-                memory.writer, memory.segment
-            ):
-                self._remember(memory._replace(segment=0))
+            if memory is not None and memory.writer == segments.writer_of(name):
+                self._remember(memory._replace(segment=-segments.number_of(name)))
+                try:
+                    self._mended(memory._replace(segment=-segments.number_of(name)))
+                except OSError:
+                    pass  # the note says that it still has to be done
             raise
+
+    def _mended(self, memory: Memory) -> Memory:
+        """Write the segment whose sync failed once more, so that what is read in it is also on the disk."""
+        path = self._path(segments.name_of(memory.writer, -memory.segment))
+        try:
+            data = steps.read_whole(self._fs, path)
+        except FileNotFoundError:
+            pass  # gone with a checkout: nothing in it can be repeated
+        else:
+            steps.replace(self._fs, path, data, tag=self._place.tag, durable=True)
+        memory = memory._replace(segment=0)
+        self._remember(memory)
+        return memory
+
+    def _make_sure(self) -> None:
+        """Before a repeated operation is acknowledged: who wrote it may have died, or failed, before its sync."""
+        memory = decode_memory(read_note(self._fs, self._lock_fd))
+        if memory is not None and memory.segment < 0:
+            self._mended(memory)
+        for name in self._names():
+            fd = self._fs.open(self._path(name), os.O_RDONLY)
+            try:
+                self._fs.sync(fd)
+            finally:
+                self._fs.close(fd)
 
     def _remember(self, memory: Memory) -> None:
         note = encode_memory(memory)

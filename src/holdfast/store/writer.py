@@ -32,7 +32,7 @@ class Memory(NamedTuple):
 
     writer: str
     segment: int
-    """The number of the segment that it appends to; 0 for none."""
+    """The number of the segment that it appends to; 0 for none; below 0 for one whose sync has failed."""
     size: int
     sum: str
     rows: int

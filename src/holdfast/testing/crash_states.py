@@ -214,11 +214,18 @@ def _combined(
 
 
 def crash_states(
-    recording: Recording, *, seed: int = 0, limit: int = 120, first: int = 0, final_only: bool = False
+    recording: Recording,
+    *,
+    seed: int = 0,
+    limit: int = 120,
+    first: int = 0,
+    final_only: bool = False,
+    acknowledged_only: bool = False,
 ) -> Iterator[DiskState]:
     """All states that a power cut may leave after each step from ``first`` on, each only once.
 
-    ``limit`` bounds the combinations per crash point. ``final_only`` looks at the last crash point alone.
+    ``limit`` bounds the combinations per crash point. ``final_only`` looks at the last crash point alone,
+    ``acknowledged_only`` at those where a commit has just been acknowledged.
     """
     rng = random.Random(seed)
     disk = Disk(recording.start)
@@ -231,6 +238,8 @@ def crash_states(
             if step.kind == "acknowledged":
                 acknowledged = step.offset
         if point < first or (final_only and point < len(recording.steps)):
+            continue
+        if acknowledged_only and (not point or recording.steps[point - 1].kind != "acknowledged"):
             continue
         choices = {node: disk.file_choices(node, rng) for node in disk.loose_data}
         choices |= {node: disk.folder_choices(node, rng) for node in disk.loose_names}

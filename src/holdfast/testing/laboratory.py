@@ -70,6 +70,8 @@ class Bench:
         self.uncertain: set[str] = set()
         """Operations whose append failed: they may be there or not, wherever they stand."""
         self.forgotten: set[str] = set()
+        self.torn = b""
+        """Bytes that a repair must never throw away, wherever it puts them."""
         self.first_step = 0
         self.dropped = 0
         self._number = 0
@@ -131,8 +133,14 @@ class Bench:
     def close(self) -> None:
         remove_tree(self.top)
 
-    def states(self, *, seed: int, limit: int) -> Iterator[DiskState]:
-        for state in crash_states(self.recording, seed=seed, limit=limit, first=self.first_step):
+    def states(self, *, seed: int, limit: int, acknowledged_only: bool = False) -> Iterator[DiskState]:
+        for state in crash_states(
+            self.recording,
+            seed=seed,
+            limit=limit,
+            first=self.first_step,
+            acknowledged_only=acknowledged_only,
+        ):
             yield state._replace(acknowledged=max(state.acknowledged, self._known))
 
 
@@ -177,15 +185,22 @@ def check_protocol(
     seed: int = 0,
     limit: int = 120,
     again: int = 0,
+    acknowledged_only: bool = False,
+    most: int | None = None,
     drop: Callable[[Bench, str, str], bool] | None = None,
 ) -> tuple[Checked, Bench]:
-    """Record a protocol, open every state that a cut may leave, and cut ``again`` of the recoveries too."""
+    """Record a protocol, open every state that a cut may leave, and cut ``again`` of the recoveries too.
+
+    ``most`` takes a sample of so many states; ``drop`` makes a mutant that leaves syncs out.
+    """
     bench = Bench(seed, drop)
     place = tempfile.mkdtemp(prefix="holdfast-states-", dir=scratch_base())
     try:
         protocol.run(bench)
-        states = list(bench.states(seed=seed, limit=limit))
+        states = list(bench.states(seed=seed, limit=limit, acknowledged_only=acknowledged_only))
         rng = random.Random(seed)
+        if most is not None and len(states) > most:
+            states = rng.sample(states, most)
         twice = set(rng.sample(range(len(states)), min(again, len(states))))
         second = left = 0
         for number, state in enumerate(states):
@@ -210,6 +225,8 @@ def check_state(bench: Bench, state: DiskState, top: str, where: str, *, copied:
     Returns how many lines that nobody was ever promised stay behind and are reported by the engine.
     """
     promises = bench.acknowledged[: state.acknowledged]
+    if bench.torn and not any(bench.torn in content for content in state.files.values()):
+        raise Violation(f"{where}: the torn tail is neither in its segment nor in quarantine")
     root = os.path.join(top, WORKSPACE)
     fs: FileSystem = POSIX if copied else SameDisk(POSIX)
     streams = [stream for stream in bench.attempted if stream not in bench.forgotten]

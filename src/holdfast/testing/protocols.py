@@ -80,6 +80,7 @@ def view_note(bench: Bench) -> None:
 
 def _tear(bench: Bench, tail: bytes) -> None:
     """What a killed process leaves: bytes behind the last whole line."""
+    bench.torn = tail
     with open(bench.segments()[0], "ab") as file:
         file.write(tail)
 
@@ -141,7 +142,7 @@ def new_git_head(bench: Bench) -> None:
     bench.begin()
     _existing(bench, 1)
     for number in range(3):
-        steps.replace(bench.fs, head, f"{number:040d}\n".encode(), tag="git", durable=True)
+        steps.replace(bench.fs, head, f"{number:040d}\n".encode(), tag="git", durable=False)
         store = bench.store()
         bench.append(store)
         bench.append(store)
@@ -194,19 +195,25 @@ def overtaken_later(bench: Bench) -> None:
     store.close()
 
 
-def killed_then_cut(call: int, *, fresh: bool, retry: bool) -> Protocol:
-    """A process is killed at one call; its successor goes on and is acknowledged; then the power goes."""
+def killed_then_cut(call: int, *, fresh: bool, retry: bool, awake: bool = False) -> Protocol:
+    """A process is killed at one call; its successor goes on and is acknowledged; then the power goes.
+
+    ``awake``: the successor had the stream open all the while, and knows all that came before.
+    """
 
     def run(bench: Bench) -> None:
         if not fresh:
             _existing(bench, 2)
+        other = bench.store() if awake else None
+        if other is not None:
+            bench.append(other)
         op = bench.next_op()
         dying = KilledAt(bench.fs, call)
         with contextlib.suppress(Killed):
             bench.append(bench.store(dying), op=op)
         if not dying.dead:
             raise LookupError(call)
-        store = bench.store()
+        store = other or bench.store()
         if retry:
             bench.append(store, op=op)
             bench.uncertain.discard(op)
@@ -217,7 +224,9 @@ def killed_then_cut(call: int, *, fresh: bool, retry: bool) -> Protocol:
         store.close()
 
     kind = "first append" if fresh else "append"
-    return Protocol(f"{kind} killed at call {call}, {'retried' if retry else 'succeeded'}", run)
+    return Protocol(
+        f"{kind} killed at call {call}, {'retried' if retry else 'succeeded'}{', awake' * awake}", run
+    )
 
 
 def failed_sync(call: int, *, fresh: bool, same_store: bool) -> Protocol:

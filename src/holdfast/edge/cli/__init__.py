@@ -73,6 +73,14 @@ GROUPS = {
         "prefer": "rules",
         "ref": "references",
     },
+    "Checks": {
+        "validate": "checks",
+        "lint": "checks",
+        "verify": "checks",
+        "sync": "checks",
+        "advise": "checks",
+        "schema": "checks",
+    },
     "Programs and upkeep": {
         "batch": "batches",
         "import": "imports",

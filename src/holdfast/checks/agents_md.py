@@ -45,8 +45,7 @@ def entries(text: str) -> list[Entry]:
 def prune(text: str, archive: str, target: int = TARGET_BYTES) -> tuple[str, str, list[Entry]]:
     """The page with its oldest dated entries moved to the archive, until it has at most ``target`` bytes.
 
-    Returns the page, the archive and what was moved. The page and the archive together hold every line that the two
-    held before.
+    Returns the page, the archive and what was moved. Together the two hold every line with text that they held before.
     """
     if len(text.encode()) <= target:
         return text, archive, []
@@ -67,6 +66,8 @@ def prune(text: str, archive: str, target: int = TARGET_BYTES) -> tuple[str, str
     gone = {entry.line + offset for entry in moved for offset in range(len(entry.lines))}
     kept = [line for number, line in enumerate(lines, 1) if number not in gone]
     newest_first = sorted(moved, key=lambda entry: (entry.date, -entry.line), reverse=True)
-    added = "\n".join("\n".join(entry.lines).rstrip("\n") + "\n" for entry in newest_first)
+    texts = ["\n".join(entry.lines).rstrip("\n") + "\n" for entry in newest_first]
+    # A death between writing the two files leaves entries in both: they are not archived twice.
+    added = "\n".join(text for text in texts if text not in archive)
     before = archive or _ARCHIVE_HEAD
-    return "\n".join(kept), f"{before.rstrip()}\n\n{added}", moved
+    return "\n".join(kept), f"{before.rstrip()}\n\n{added}" if added else archive, moved

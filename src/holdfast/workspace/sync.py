@@ -20,7 +20,7 @@ from holdfast.workspace import publish
 from holdfast.workspace.session import Session
 
 VIEW = "STATE.md"
-_ESCAPED = re.compile(r"\\([\\`*_\[\]<>|#+\-.!()~])")
+_ESCAPED = re.compile(r"\\([^\w\s])")
 _TITLE = re.compile(r"# Session State:\s*(.*)$")
 _ONE = ("goal", "phase", "focus", "status", "task")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -218,6 +220,22 @@ def test_sarif_has_rules_places_and_fingerprints(tmp_path: Path) -> None:
     assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == "HF105"
     assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == 5
     assert finding.sarif(found, lint.RULES.values())["runs"][0]["results"][0] == result
+
+
+SARIF = Path(sys.executable).parent / "sarif"
+
+
+@pytest.mark.skipif(not SARIF.exists(), reason="sarif-tools is not installed")
+def test_sarif_is_read_by_other_tools(tmp_path: Path) -> None:
+    """A reader of SARIF finds each finding under its level and rule."""
+    make(tmp_path, BAD["HF002"])
+    log = finding.sarif(lint.lint(str(tmp_path), only={"HF002"}), lint.RULES.values())
+    (tmp_path / "log.sarif").write_text(json.dumps(log))
+    done = subprocess.run(
+        [str(SARIF), "summary", str(tmp_path / "log.sarif")], check=True, capture_output=True, text=True
+    )
+    assert "error: 1" in done.stdout
+    assert "HF002" in done.stdout
 
 
 def test_github_annotations_cannot_be_broken_out_of() -> None:

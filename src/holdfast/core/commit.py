@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, NamedTuple
 
 from holdfast.core import ids
 from holdfast.core.hashing import blake2b
 from holdfast.errors import Damaged, Newer, Refused, TooLarge
+from holdfast.typed import Any, Record
 
 FORMAT = 1
 ORIGINS = ("human", "agent", "tool", "import")
@@ -30,7 +30,7 @@ _TAIL = b',"sum":"'
 _TAIL_LENGTH = len(_TAIL) + SUM_LENGTH + len(b'"}')
 
 
-class Event(NamedTuple):
+class Event(Record):
     """One fact that happened."""
 
     type: str
@@ -38,7 +38,7 @@ class Event(NamedTuple):
     v: int = 1
 
 
-class Draft(NamedTuple):
+class Draft(Record):
     """What a command wants to add: a commit without id, time and sum, which the store gives it."""
 
     events: tuple[Event, ...]
@@ -47,7 +47,7 @@ class Draft(NamedTuple):
     op: str | None = None
 
 
-class Commit(NamedTuple):
+class Commit(Record):
     """What one command added to a stream."""
 
     id: str

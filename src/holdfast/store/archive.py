@@ -14,7 +14,7 @@ from holdfast.core import commit as codec
 from holdfast.core.stream import checked_stream
 from holdfast.errors import Damaged, HoldfastError, NotFound
 from holdfast.fs import steps
-from holdfast.store import checkup, segments
+from holdfast.store import checkup, kept, segments
 from holdfast.store.stream_files import StreamFiles
 from holdfast.store.stream_reader import Place
 
@@ -38,12 +38,18 @@ def archive(place: Place, handle: StreamFiles) -> None:
     )
     joined = _join(place, handle, events)
     steps.sync_names(place.fs, events, os.path.dirname(place.root))
-    for name in place.fs.names(events):
-        if name != joined:
-            place.fs.unlink(os.path.join(events, name))
+    old = [name for name in place.fs.names(events) if name != joined]
+    for name in old:
+        place.fs.unlink(os.path.join(events, name))
     live = os.path.dirname(handle.folder)
     _move_files(place, live, target)
+    replaced = {name for name in (*_names(place, handle.folder), *old) if segments.is_segment(name)}
     checkup.remove_folder(place, live)
+    # The links that protect segments from git now protect the joined one.
+    kept.keep(place, handle.stream, os.path.join(events, joined))
+    for stream, path in kept.links(place):
+        if stream == handle.stream and os.path.basename(path) in replaced:
+            kept.drop(place, path)
 
 
 def _refuse_damage(place: Place, handle: StreamFiles) -> None:

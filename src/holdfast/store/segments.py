@@ -9,12 +9,12 @@ from __future__ import annotations
 import heapq
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from holdfast.core import commit as codec
 from holdfast.core import ids
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
+from holdfast.typed import Record
 
 SUFFIX = ".jsonl"
 JOINED = "0" * ids.WRITER_LENGTH
@@ -24,7 +24,7 @@ CR = b"\r"
 """A line never ends in one, so a conversion to CRLF is undone by taking it away."""
 
 
-class Mark(NamedTuple):
+class Mark(Record):
     """How far a segment has been read."""
 
     offset: int
@@ -40,7 +40,7 @@ class Mark(NamedTuple):
     """Modification time in ns when it was read: another time means that it must be looked at again."""
 
 
-class Trouble(NamedTuple):
+class Trouble(Record):
     """A line that is not as it should be."""
 
     line: int
@@ -49,7 +49,7 @@ class Trouble(NamedTuple):
     """The commit in the line is whole and is used all the same."""
 
 
-class Part(NamedTuple):
+class Part(Record):
     """What was read from one segment beyond a mark."""
 
     mark: Mark

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from itertools import count, pairwise
-from typing import Any, NamedTuple
 
 from holdfast.core import commit as codec
 from holdfast.core import ids
@@ -15,6 +14,7 @@ from holdfast.store.git_head import GitHead
 from holdfast.store.protocol import LONG_TAIL, Cursor, Fault, Tail
 from holdfast.store.segments import UNREAD, Mark
 from holdfast.store.writer import Identity
+from holdfast.typed import Any, Record
 
 _IN_MEMORY = 8 << 20
 """Streams up to this size are read whole at once; larger ones in a second, streaming pass."""
@@ -25,7 +25,7 @@ _serials = count()
 SUM_AND_END = codec.SUM_LENGTH + len('"}\r\n')
 
 
-class Place(NamedTuple):
+class Place(Record):
     """What all streams of a workspace share."""
 
     fs: FileSystem
@@ -57,6 +57,7 @@ class StreamReader:
         self._seen_path, self._seen_node = "", 0
         self._listed: list[str] = []
         self._folder_stamp = -1
+        self._listed_at = -1
         self._generation = 0
         self._own_newest: str | None = None
         self._own_generation = 0
@@ -87,6 +88,10 @@ class StreamReader:
             self._renew_listing(self._archived_names())
             return self._listed
         if stamp != self._folder_stamp:
+            if stamp != self._listed_at:
+                # The names may be the same and the files others: git replaces files, which is seen here alone.
+                self._listed_at = stamp
+                self._generation += 1
             live = [n for n in filter(segments.is_segment, self._fs.names(self.folder)) if not _is_joined(n)]
             self._renew_listing(sorted([*self._archived_names(), *live]))
             now = self._place.clock() * 1_000_000
@@ -155,6 +160,8 @@ class StreamReader:
             new_faults += [(f"{name}:{t.line}", t.what, t.kept) for t in part.troubles]
         if parts > 1:
             lines.sort(key=codec.id_of)
+            if any(codec.id_of(one) == codec.id_of(other) for one, other in pairwise(lines)):
+                return None  # a segment arrived together with a copy of it
         if lines:
             if codec.id_of(lines[0]) <= head:  # history arrived that belongs before what the reader has
                 return None
@@ -181,7 +188,7 @@ class StreamReader:
         at_hand = path == self._segment_path and found.st_ino == self._segment_node
         fd = self._segment_fd if at_hand else self._fs.open(path, os.O_RDONLY)
         try:
-            if not trusted and mark.offset and not self._ends_with(fd, mark):
+            if mark.offset and not self._ends_with(fd, mark):
                 return None
             return segments.read_open_part(self._fs, fd, mark, found.st_size, found.st_mtime_ns)
         finally:
@@ -191,7 +198,8 @@ class StreamReader:
     def _ends_with(self, fd: int, mark: Mark) -> bool:
         """Whether the line before the mark is the one that was read then."""
         end = self._fs.read(fd, SUM_AND_END, max(0, mark.offset - SUM_AND_END))
-        return bool(mark.sum) and end.rstrip(b"\r\n").endswith(mark.sum.encode() + b'"}')
+        whole = bool(mark.sum) and end.endswith(b"\n")
+        return whole and end.rstrip(b"\r\n").endswith(mark.sum.encode() + b'"}')
 
     def _read_all(self, names: list[str]) -> Tail:
         """Everything, from the first line on."""
@@ -260,13 +268,16 @@ def _is_joined(name: str) -> bool:
 
 
 def _may_repeat(marks: dict[str, Mark]) -> bool:
-    """Whether two segments may hold the same commit: of one writer if their ids overlap, or beside a joined one."""
+    """Whether two segments with ids of one writer overlap, which only a copy of a segment can do.
+
+    A copy can be in a segment of another writer: what counts is who wrote its commits. A joined one has all writers'.
+    """
     if len(marks) > 1 and any(map(_is_joined, marks)):
         return True
     reach: dict[str, list[tuple[str, str]]] = {}
-    for name, mark in marks.items():
+    for mark in marks.values():
         if mark.first:
-            reach.setdefault(segments.writer_of(name), []).append((mark.first, mark.last))
+            reach.setdefault(mark.first[-ids.WRITER_LENGTH :], []).append((mark.first, mark.last))
     for spans in reach.values():
         spans.sort()
         if any(earlier[1] >= later[0] for earlier, later in pairwise(spans)):

@@ -24,8 +24,9 @@ class _Around:
         cursor: Cursor = None,
         expect: int | None = None,
         op: str | None = None,
+        unread: bool = False,
     ) -> Appended:
-        return self.inner.append(stream, plan, cursor=cursor, expect=expect, op=op)
+        return self.inner.append(stream, plan, cursor=cursor, expect=expect, op=op, unread=unread)
 
     def read(self, stream: str, cursor: Cursor = None, *, newest_first: bool = False) -> Tail:
         return self.inner.read(stream, cursor, newest_first=newest_first)
@@ -60,8 +61,9 @@ class NoVersionCheck(_Around):
         cursor: Cursor = None,
         expect: int | None = None,
         op: str | None = None,
+        unread: bool = False,
     ) -> Appended:
-        return self.inner.append(stream, plan, cursor=cursor, op=op)
+        return self.inner.append(stream, plan, cursor=cursor, op=op, unread=unread)
 
 
 class StaleRead(_Around):
@@ -91,9 +93,10 @@ class LostWrite(_Around):
         cursor: Cursor = None,
         expect: int | None = None,
         op: str | None = None,
+        unread: bool = False,
     ) -> Appended:
         if self.rng.random() >= 0.1:
-            return self.inner.append(stream, plan, cursor=cursor, expect=expect, op=op)
+            return self.inner.append(stream, plan, cursor=cursor, expect=expect, op=op, unread=unread)
         made: list[Commit] = []
         tail = self.inner.read(stream)
 
@@ -105,7 +108,7 @@ class LostWrite(_Around):
             raise Enough
 
         try:
-            self.inner.append(stream, pretend, cursor=cursor, expect=expect, op=op)  # type: ignore[arg-type]
+            self.inner.append(stream, pretend, cursor=cursor, expect=expect, op=op, unread=unread)  # type: ignore[arg-type]
         except Enough:
             return Appended(made[0], cursor, tail.version + 1, False)
         raise AssertionError("the plan was not called")

@@ -63,7 +63,7 @@ class _Client:
         lines = list(tail.lines)
         ended = time.monotonic_ns()
         if lines:
-            self.head = decode(bytes(lines[-1])).op or ""
+            self.head = _mark(lines[-1])
         elif tail.restarted:
             self.head = ""
         self.cursor, self.version = tail.cursor, tail.version
@@ -75,21 +75,29 @@ class _Client:
             (None, self.version, self.version, max(0, self.version - 1), self.version + 1)
         )
         cursor = self.cursor if self.rng.random() < 0.7 else None
+        unread = self.rng.random() < 0.3
+        op = None if unread else mark
 
         def plan(ground: Ground) -> Planned:
             list(ground.tail.lines)
-            return Planned(Draft((Event("x.mark", {"mark": mark}),), self.name, "tool", mark), {})
+            return Planned(Draft((Event("x.mark", {"mark": mark}),), self.name, "tool", op), {})
 
         self.note(n=number, kind="append", mark=mark, expect=expect, began=time.monotonic_ns())
         try:
-            done = self.store.append(self.stream, plan, cursor=cursor, expect=expect, op=mark)
+            done = self.store.append(self.stream, plan, cursor=cursor, expect=expect, op=op, unread=unread)
         except Conflict:
             self.note(n=number, ended=time.monotonic_ns(), outcome=CONFLICT)
         except UnknownOutcome:
             self.note(n=number, ended=None, outcome=UNKNOWN)
         else:
             self.note(n=number, ended=time.monotonic_ns(), outcome=OK, version=done.version)
-            self.cursor, self.version, self.head = done.cursor, done.version, mark
+            self.version = done.version
+            if done.cursor is not None:
+                self.cursor, self.head = done.cursor, mark
+
+
+def _mark(line: bytes) -> str:
+    return str(decode(bytes(line)).events[0].data["mark"])
 
 
 def _operations(client: int, diary: str) -> list[Operation]:
@@ -205,7 +213,7 @@ def _last_read(make_store: MakeStore, stream: str, client: int) -> Operation:
         began = time.monotonic_ns()
         tail = store.read(stream)
         lines = list(tail.lines)
-        head = (decode(bytes(lines[-1])).op or "") if lines else ""
+        head = _mark(lines[-1]) if lines else ""
         return Operation(client, "read", "", None, began, time.monotonic_ns(), OK, tail.version, head)
     finally:
         store.close()

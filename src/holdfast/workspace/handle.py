@@ -10,7 +10,6 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from holdfast.core import commit as codec
 from holdfast.core import fold, moment
@@ -18,16 +17,18 @@ from holdfast.core.commit import Commit, Draft, Event
 from holdfast.core.numbers import Mint
 from holdfast.errors import Conflict, Forbidden, NotFound, Usage
 from holdfast.store.protocol import Ground, Planned
+from holdfast.typed import TYPE_CHECKING, Any, Record, Self
 from holdfast.workspace.working_set import WorkingSet
 
 if TYPE_CHECKING:
+    from holdfast.workspace.presence import Lease
     from holdfast.workspace.workspace import Workspace
 
 Rule = Callable[[dict[str, Any], Mint], list[Event]]
 _OP_CAP = 200
 
 
-class Receipt(NamedTuple):
+class Receipt(Record):
     """What a command left behind."""
 
     id: str
@@ -47,6 +48,7 @@ class Handle:
         self.stream = stream
         self._set = WorkingSet(workspace.store, stream)
         self._pinned: int | None = None
+        self._lease: Lease | None = None
 
     # -- the present --------------------------------------------------------------------------------------
 
@@ -98,7 +100,11 @@ class Handle:
         working_set = self._set
         judged = not isinstance(rule, list)
 
+        lease = self._lease
+
         def plan(ground: Ground) -> Planned:
+            if lease is not None:
+                lease.check()  # the stream is held: nobody who took the lease since can have written yet
             working_set.take(ground.tail)
             working_set.crowded = bool(ground.tail.lines)
             if isinstance(rule, list):
@@ -129,6 +135,13 @@ class Handle:
             working_set.took(appended)
             workspace.changed(self)
         return _receipt(appended.commit, appended.version, appended.repeated)
+
+    def under(self, lease: Lease) -> Self:
+        """This handle under a lease: its commands are refused once somebody else has taken the lease."""
+        held = object.__new__(type(self))
+        held.__dict__.update(self.__dict__)
+        held._lease = lease
+        return held
 
     def update(self, change: Callable[[Self], Any], *, tries: int = 100) -> Any:
         """Read, decide, write, and do it all again if somebody wrote in between.

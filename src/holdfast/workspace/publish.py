@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from holdfast.store.protocol import Fault
+from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.views import seal
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def publish(session: Session) -> list[Fault]:
     for name in VIEWS:
         note = f"{session.stream}/{name}"
         found = session.workspace.store.get(note)
-        if seal.is_current(found, working_set.head):
+        if seal.is_current(found, working_set.state):
             continue
         if found is not None and seal.condition(found) == "edited":
             faults.append(_edited(session, note))

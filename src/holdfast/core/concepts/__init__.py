@@ -18,7 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from holdfast.typed import TYPE_CHECKING, Any, Protocol, Record
 
 if TYPE_CHECKING:
     from holdfast.core.commit import Commit
@@ -178,7 +179,7 @@ class Concept(Protocol):
     def blank(self) -> dict[str, Any]: ...
 
 
-class Meaning(NamedTuple):
+class Meaning(Record):
     """What an event type means to this release."""
 
     fold: Fold

@@ -1,0 +1,37 @@
+"""An append that is refused leaves the store as watchful as it was before (found by the history checker)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holdfast.core.commit import Draft, Event
+from holdfast.errors import Conflict, Refused
+from holdfast.store.protocol import Ground, Planned
+from holdfast.testing.run import opener
+
+
+def _plan(ground: Ground) -> Planned:
+    return Planned(Draft((Event("x.y", {}),), "kim", "tool"), {})
+
+
+def _refuse(ground: Ground) -> Planned:
+    raise Refused("a rule said no")
+
+
+@pytest.mark.parametrize("engine", ["files", "sqlite"])
+@pytest.mark.parametrize("unread", [True, False], ids=["unread", "read"])
+def test_a_refused_append_does_not_hide_what_others_wrote(tmp_path: Path, engine: str, unread: bool) -> None:
+    """After a refusal, an old cursor and an old version are a conflict, whatever was looked at meanwhile."""
+    one, other = opener(engine)(str(tmp_path)), opener(engine)(str(tmp_path))
+    first = one.append("project", _plan)
+    second = one.append("project", _plan, cursor=first.cursor)
+    other.append("project", _plan)
+    with pytest.raises(Refused):
+        one.append("project", _refuse, cursor=first.cursor, unread=unread)
+    with pytest.raises(Conflict):
+        one.append("project", _plan, cursor=second.cursor, expect=2)
+    assert one.append("project", _plan, cursor=second.cursor).version == 4
+    one.close()
+    other.close()

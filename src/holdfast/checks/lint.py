@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from holdfast.checks import lint_instructions, lint_state, lint_tree
+from holdfast.checks import lint_instructions, lint_pages, lint_state, lint_tree
 from holdfast.checks.finding import LEVELS, Finding, Rule
 from holdfast.checks.tree import Tree
 
 Check = Callable[[Tree], Iterator[tuple[str, int, str]]]
-CHECKS: list[tuple[Rule, Check]] = [*lint_tree.CHECKS, *lint_state.CHECKS, *lint_instructions.CHECKS]
+CHECKS: list[tuple[Rule, Check]] = [
+    *lint_tree.CHECKS,
+    *lint_state.CHECKS,
+    *lint_pages.CHECKS,
+    *lint_instructions.CHECKS,
+]
 RULES = {rule.id: rule for rule, _ in CHECKS}
 
 

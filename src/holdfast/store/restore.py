@@ -160,13 +160,13 @@ def _bring_back(place: Place, handle: StreamFiles, path: str, *, own: bool) -> l
         lines = whole_lines(data)
         present = {codec.id_of(line) for line in handle.read(None).lines}
         missing = sum(codec.id_of(line) not in present for line in lines)
-        name = os.path.basename(path)
-        target = os.path.join(handle.folder, name)
+        target = _target(place, handle.stream, path)
         if not missing:
             return []
         if own and not _exists(place, target):
             target = handle.take_number()
-        steps.make_folders(place.fs, handle.folder)
+        folder = os.path.dirname(target)
+        steps.make_folders(place.fs, folder)
         contents = [data]
         try:
             contents.append(steps.read_whole(place.fs, target))
@@ -176,7 +176,7 @@ def _bring_back(place: Place, handle: StreamFiles, path: str, *, own: bool) -> l
         except FileNotFoundError:
             pass
         steps.replace(place.fs, target, union(contents), tag=place.tag, durable=True)
-        steps.sync_names(place.fs, handle.folder, os.path.dirname(place.root))
+        steps.sync_names(place.fs, folder, os.path.dirname(place.root))
         kept.drop(place, path)
         kept.keep(place, handle.stream, target)
     finally:

@@ -55,6 +55,11 @@ class WorkingSet:
             self._pending = []
         return self._state
 
+    @property
+    def archived(self) -> bool:
+        """Whether the session was put away, as far as has been folded: what is pending is mostly the own last note."""
+        return bool(self._state and self._state.get("archived"))
+
     def refresh(self) -> None:
         """Take in what has been committed by anybody."""
         if self._newest - self.version > EVERY:

@@ -223,7 +223,10 @@ class Workspace:
         from holdfast.store.beside import Beside
 
         if self.store.capabilities.name == "files":
-            return Beside(os.path.dirname(self.where), os.path.join(self.where, stream))
+            from holdfast.store.files import FilesStore
+
+            assert isinstance(self.store, FilesStore)
+            return Beside(os.path.dirname(self.where), self.store.folder_of(stream))
         return Beside(find.project_root(os.getcwd()))
 
     @property

@@ -54,5 +54,5 @@ def test_every_rule_of_lint_that_is_named_exists() -> None:
 
     named = set(re.findall(r"HF\d{3}", PAGE))
     for first, last in re.findall(r"HF(\d{3}) to HF(\d{3})", PAGE):
-        named |= {f"HF{number}" for number in range(int(first), int(last) + 1)}
+        named |= {f"HF{number:03d}" for number in range(int(first), int(last) + 1)}
     assert named == set(lint.RULES)

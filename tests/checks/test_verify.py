@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,32 @@ def test_silent_workers_and_unconfirmed_decisions(workspace: holdfast.Workspace)
     assert rules(workspace, later=3 * HOUR) == ["HF405", "HF406"]
     session.pause("later")
     assert rules(workspace, later=3 * HOUR) == ["HF406"]
+
+
+def test_the_heartbeat_decides_where_there_is_one(project: Path) -> None:
+    """A worker that was killed leaves a stalled task at once; one that lives does not, however long it is silent."""
+    program = (
+        "import time, holdfast\n"
+        "from holdfast.workspace.presence import Presence\n"
+        "with holdfast.open(by='worker') as workspace:\n"
+        "    session = workspace.session()\n"
+        "    Presence(workspace).beat(f'{session.user}/{session.id}')\n"
+        "    print('here', flush=True)\n"
+        "    time.sleep(60)\n"
+    )
+    with holdfast.open(project) as workspace:
+        session = workspace.start("Work")
+        session.add_task("T")
+        session.start_task("T-1")
+        worker = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, cwd=project)
+        try:
+            assert worker.stdout is not None
+            worker.stdout.readline()
+            assert rules(workspace, later=3 * HOUR) == []
+        finally:
+            worker.kill()
+            worker.communicate()
+        assert rules(workspace) == ["HF405"]
 
 
 def test_facts(workspace: holdfast.Workspace, project: Path) -> None:

@@ -49,13 +49,14 @@ SILENT_MS = 2 * 3_600_000
 def verify(workspace: Workspace, *, now: int, silent: int = SILENT_MS) -> list[Finding]:
     """Everything in the memory that the world no longer agrees with."""
     found: list[Finding] = []
+    present = _present(workspace)
     for stream in workspace.store.streams("sessions/"):
         session = workspace.session("/".join(stream.split("/")[1:]))
         state = session.peek().state
         if state["archived"]:
             continue
         found += _references(workspace, session)
-        found += _tasks(session, now, silent)
+        found += _tasks(session, now, silent, present.get(f"{session.user}/{session.id}", set()))
         found += _decisions(session, now, silent)
     return found + list(_facts(workspace))
 
@@ -75,19 +76,35 @@ def _references(workspace: Workspace, session: Session) -> Iterator[Finding]:
                 yield Finding(CHANGED, _shown(path), 0, f"{path} has changed since {entry['at'][:16]}.")
 
 
-def _tasks(session: Session, now: int, silent: int) -> Iterator[Finding]:
+def _present(workspace: Workspace) -> dict[str, set[str]]:
+    """For each session the states of those who have worked on it: alive, gone, or elsewhere."""
+    states: dict[str, set[str]] = {}
+    try:
+        for record in workspace.presence.who():
+            if record.get("session") and not record["me"]:
+                states.setdefault(record["session"], set()).add(record["state"])
+    except HoldfastError:
+        pass  # no place for presence here: silence alone has to tell
+    return states
+
+
+def _tasks(session: Session, now: int, silent: int, states: set[str]) -> Iterator[Finding]:
+    """A worker that the system knows to be gone has stopped, however short ago; one that is alive has not."""
     state = session.peek().state
-    if state["completed"] or state["paused"]:
+    if state["completed"] or state["paused"] or states & {"alive", "elsewhere"}:
         return
     quiet = now - moment.parse(state["updated"])
+    if states != {"gone"} and quiet <= silent:
+        return
+    why = "its worker is gone" if states == {"gone"} else f"nothing was written since {state['updated'][:16]}"
     for task in state["tasks"]["open"].values():
-        if task["status"] == "working" and quiet > silent:
+        if task["status"] == "working":
             yield Finding(
                 STALLED,
                 f".state/{session.stream}",
                 0,
-                f"{task['id']} ({one_line(task['title'], 80)}) is under way, but nothing was written since "
-                f"{state['updated'][:16]} by {one_line(str(state['by']), 40)}.",
+                f"{task['id']} ({one_line(task['title'], 80)}) is under way, but {why}; "
+                f"the last to write was {one_line(str(state['by']), 40)}.",
             )
 
 

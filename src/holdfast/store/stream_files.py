@@ -229,7 +229,7 @@ class StreamFiles(StreamReader):
                     return self._new_segment(memory, token, index)
                 memory = memory._replace(git_index=index)
             mark = tail.cursor["s"].get(name)
-            if mark is not None and self._open_segment(name):
+            if mark is not None and name not in self._put_away and self._open_segment(name):
                 size = self._fs.stat_handle(self._segment_fd).st_size
                 if size == memory.size == mark.offset and memory.sum == mark.sum:
                     return memory

@@ -56,6 +56,7 @@ class StreamReader:
         self._segment_node = 0
         self._seen_path, self._seen_node = "", 0
         self._listed: list[str] = []
+        self._put_away: frozenset[str] = frozenset()
         self._folder_stamp = -1
         self._listed_at = -1
         self._generation = 0
@@ -76,7 +77,7 @@ class StreamReader:
         return segments.merged(parts, newest_first=True)
 
     def _path(self, name: str) -> str:
-        if name.startswith(segments.JOINED):
+        if name in self._put_away:
             return f"{self.archive}{os.sep}events{os.sep}{name}"
         return f"{self.folder}{os.sep}{name}"
 
@@ -85,27 +86,31 @@ class StreamReader:
         try:
             stamp = self._fs.stat(self.folder).st_mtime_ns
         except FileNotFoundError:
-            self._renew_listing(self._archived_names())
+            self._renew_listing(self._with_archived([]))
             return self._listed
         if stamp != self._folder_stamp:
             if stamp != self._listed_at:
                 # The names may be the same and the files others: git replaces files, which is seen here alone.
                 self._listed_at = stamp
                 self._generation += 1
-            live = [n for n in filter(segments.is_segment, self._fs.names(self.folder)) if not _is_joined(n)]
-            self._renew_listing(sorted([*self._archived_names(), *live]))
+            self._renew_listing(
+                self._with_archived(list(filter(segments.is_segment, self._fs.names(self.folder))))
+            )
             now = self._place.clock() * 1_000_000
             self._folder_stamp = stamp if stamp < now - _SETTLED_NS else -1
         return self._listed
 
-    def _archived_names(self) -> list[str]:
-        """The joined segments of a session that was archived; what another clone added since lies in the folder."""
-        if not self.archive:
-            return []
-        try:
-            return sorted(filter(_is_joined, self._fs.names(f"{self.archive}{os.sep}events")))
-        except FileNotFoundError:
-            return []
+    def _with_archived(self, live: list[str]) -> list[str]:
+        """The names in the stream's folder, and those that lie in the archive: joined ones, and others that a merge
+        moved there because git took the archiving for the renaming of a folder."""
+        self._put_away = frozenset()
+        if self.archive:
+            try:
+                names = self._fs.names(f"{self.archive}{os.sep}events")
+                self._put_away = frozenset(filter(segments.is_segment, names)).difference(live)
+            except FileNotFoundError:
+                pass
+        return sorted([*live, *self._put_away])
 
     def _renew_listing(self, names: list[str]) -> None:
         if names != self._listed or not self._generation:
@@ -116,7 +121,11 @@ class StreamReader:
         """The one segment that this place may still append to: only its length changes between listings."""
         if self._own_generation != self._generation:
             writer = self._place.identity.stored()
-            own = [name for name in self._listed if name.startswith(writer)] if writer else []
+            own = (
+                [n for n in self._listed if n.startswith(writer) and n not in self._put_away]
+                if writer
+                else []
+            )
             self._own_newest = max(own, key=segments.number_of) if own else None
             self._own_generation = self._generation
         return self._own_newest

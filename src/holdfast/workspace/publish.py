@@ -66,5 +66,5 @@ def _edited(session: Session, note: str) -> Fault:
         session.stream,
         note,
         "the view was edited by hand",
-        action="it is left as it is; move it aside to have it made anew",
+        action="it is left as it is; `holdfast sync` shows the changes and takes them in",
     )

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from holdfast.core import collection, numbers, ranges
 from holdfast.core.commit import Commit, Event
 from holdfast.core.text import NAME_CAP, checked_text, checked_texts, excerpt, one_line
 from holdfast.errors import NotFound, Refused, TooLarge
+from holdfast.typed import Any
 
 EVENTS = {
     "batch.created": 1,

@@ -7,10 +7,10 @@ was taken is named by its hash in the commit that took it: a second import finds
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from holdfast.core.commit import Commit, Event
 from holdfast.core.text import NAME_CAP, checked_text, one_line
+from holdfast.typed import Any
 
 EVENTS = {"import.kept": 1, "import.took": 1, "import.ended": 1}
 STEPS: dict[Any, Any] = {}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import Any
 
 from holdfast.core import ranges
 from holdfast.edge.cli.command import Command, Output, group, on_session, receipt_output
 from holdfast.edge.render import clean, paint
 from holdfast.errors import NotFound, Usage
+from holdfast.typed import Any
 from holdfast.workspace.session import Session
 
 _WIDTH = 30

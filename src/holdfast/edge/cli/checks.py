@@ -6,11 +6,11 @@ import argparse
 import json
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from holdfast.edge.cli.command import Command, Output, open_here
 from holdfast.edge.render import clean, paint
 from holdfast.errors import NoWorkspace, Usage
+from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

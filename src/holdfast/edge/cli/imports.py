@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import Any
 
 from holdfast.core.foreign import FORMATS, MAX_SIZE
 from holdfast.edge.cli.command import Command, Output, open_here
 from holdfast.edge.render import clean, paint
 from holdfast.errors import NotFound, TooLarge
+from holdfast.typed import Any
 
 _SHOWN = 20
 

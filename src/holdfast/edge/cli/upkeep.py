@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from holdfast.core import moment
 from holdfast.edge.cli.command import Command, Output, open_here
 from holdfast.edge.render import clean, paint, table
 from holdfast.errors import Usage
+from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from holdfast.workspace.upkeep import Kept, Policy

@@ -304,14 +304,6 @@ class StreamFiles(StreamReader):
         own = [segments.number_of(name) for name in self._listed if name.startswith(memory.writer)]
         return max(memory.highest, *own, 0) + 1
 
-    def remembered(self) -> Memory | None:
-        """What the writer remembers of the stream, read without the lock: to be shown, not to be built on."""
-        path = os.path.join(self._place.local, "locks", f"{self._flat}.lock")
-        try:
-            return decode_memory(steps.read_whole(self._fs, path))
-        except OSError:
-            return None
-
     def take_number(self) -> str:
         """The path of a new own segment, for commits that are brought back. The caller holds the stream."""
         memory = self._recall(self.read(None))

@@ -209,11 +209,13 @@ class StreamFiles(StreamReader):
                 self._memory = None
         highest = self._memory.highest if self._memory else 0
         marks: dict[str, Mark] = tail.cursor["s"]
-        for name in self._listed:
-            if name.startswith(writer) and segments.number_of(name) > highest and marks[name].lines:
-                writer = identity.renew(writer)
-                self._memory = None
-                break
+        unknown = any(
+            name.startswith(writer) and segments.number_of(name) > highest and marks[name].lines
+            for name in self._listed
+        )
+        if unknown or kept.knows_more(self._place, self.stream, writer, self._memory, self._listed):
+            writer = identity.renew(writer)
+            self._memory = None
         self._own_generation = 0
         return self._memory or BLANK._replace(writer=writer)
 

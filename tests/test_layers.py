@@ -29,7 +29,8 @@ ALLOWED = {
     "store": {"errors", "core", "fs", "store"},
     "workspace": {"errors", "core", "store", "views", "workspace"},
     "checks": {"errors", "core", "store", "views", "workspace", "checks"},
-    "edge": {"errors", "core", "store", "views", "workspace", "checks", "edge"},
+    "edge": {"errors", "core", "store", "views", "workspace", "checks", "batch", "edge"},
+    "batch": {"errors", "Session"},  # as any program: public names alone
     "adapters": {"errors", "core", "workspace", "adapters"},
 }
 FILE_CALLS = {

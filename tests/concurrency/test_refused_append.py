@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -26,12 +27,14 @@ def test_a_refused_append_does_not_hide_what_others_wrote(tmp_path: Path, engine
     """After a refusal, an old cursor and an old version are a conflict, whatever was looked at meanwhile."""
     one, other = opener(engine)(str(tmp_path)), opener(engine)(str(tmp_path))
     first = one.append("project", _plan)
+    time.sleep(0.1)  # the folder's time has settled: only then is what was read trusted without another look
+    first = one.append("project", _plan)
     second = one.append("project", _plan, cursor=first.cursor)
     other.append("project", _plan)
     with pytest.raises(Refused):
         one.append("project", _refuse, cursor=first.cursor, unread=unread)
     with pytest.raises(Conflict):
-        one.append("project", _plan, cursor=second.cursor, expect=2)
-    assert one.append("project", _plan, cursor=second.cursor).version == 4
+        one.append("project", _plan, cursor=second.cursor, expect=3)
+    assert one.append("project", _plan, cursor=second.cursor).version == 5
     one.close()
     other.close()

@@ -106,6 +106,13 @@ def encode(draft: Draft, commit_id: str, at: str, previous: str) -> tuple[bytes,
     return line, Commit(commit_id, at, draft.by, draft.origin, draft.op, draft.events, line_sum)
 
 
+def rechained(line: bytes, previous: str) -> tuple[bytes, str]:
+    """A well-formed line (without line feed) tied to another one before it, with its line feed, and its new sum."""
+    body = line[:-_TAIL_LENGTH]
+    tied = chain(previous, body)
+    return body + _TAIL + tied.encode() + b'"}\n', tied
+
+
 def id_of(line: bytes) -> str:
     """The id of a well-formed line, by its place."""
     return line[_ID_AT:_ID_END].decode("ascii", "replace")

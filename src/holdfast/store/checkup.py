@@ -104,12 +104,18 @@ def _is_old(place: Place, path: str) -> bool:
 
 
 def remove_stream(place: Place, stream: str) -> None:
-    """Remove a stream's folder, files before folders, and its notes. The caller holds the stream."""
-    folder = os.path.join(place.root, *stream.split("/"))
+    """Remove a stream's folders, files before folders, and its notes. The caller holds the stream."""
     flat = stream.replace("/", "+")
     for kind in ("snapshots", "ops"):
         place.save(f"local/{kind}/{flat}", None)
     kept.drop_stream(place, stream)
+    for folder in (os.path.join(place.root, *stream.split("/")), segments.archive_of(place.root, stream)):
+        if folder:
+            remove_folder(place, folder)
+
+
+def remove_folder(place: Place, folder: str) -> None:
+    """Remove a folder and all below it, and make its name's going durable."""
     folders = [folder]
     for path in _walk(place, folder, folders):
         place.fs.unlink(path)

@@ -13,6 +13,7 @@ from holdfast.errors import Forbidden, HoldfastError, InvalidName, Unavailable
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
 from holdfast.fs.posix import POSIX
+from holdfast.store import segments
 from holdfast.store.git_head import GitHead
 from holdfast.store.protocol import Appended, Capabilities, Cursor, Fault, Plan, Tail
 from holdfast.store.stream_files import StreamFiles
@@ -173,6 +174,46 @@ class FilesStore:
             except OSError as error:
                 raise _mapped(error, stream) from error
 
+    def archive(self, stream: str) -> None:
+        """Move a session to ``history/``, its segments joined into one. Repeating after a death completes it."""
+        handle = self._handle(stream)
+        with handle.mutex:
+            from holdfast.store import archive
+
+            try:
+                handle.lock()
+                try:
+                    archive.archive(self._place, handle)
+                finally:
+                    handle.unlock()
+                    handle.close()
+            except OSError as error:
+                raise _mapped(error, stream) from error
+
+    def archived(self) -> list[str]:
+        """The streams that lie in ``history/``, oldest first."""
+        from holdfast.store import archive
+
+        try:
+            return archive.archived(self._place)
+        except OSError as error:
+            raise _mapped(error, "history") from error
+
+    def folder_of(self, stream: str) -> str:
+        """Where a stream's files lie: its own folder, or the archive's if it was archived."""
+        live = os.path.join(self.root, *checked_stream(stream).split("/"))
+        moved = segments.archive_of(self.root, stream)
+        return moved if moved and not self._is_folder(live) and self._is_folder(moved) else live
+
+    def size_of(self, stream: str) -> int:
+        """Bytes on the disk, over all files of a stream."""
+        from holdfast.store import archive
+
+        try:
+            return archive.size(self._place, stream)
+        except OSError as error:
+            raise _mapped(error, stream) from error
+
     def check(self, *, fix: bool = False) -> list[Fault]:
         from holdfast.store import checkup
 
@@ -310,6 +351,8 @@ class FilesStore:
         *folders, last = checked_note(name).split("/")
         if folders[0] != "local":
             self._refuse_links("/".join(folders))
+            if folders[0] == "sessions":
+                return os.path.join(self.folder_of("/".join(folders)), last)
         return os.path.join(self.root, *folders, last)
 
     def _is_folder(self, name: str) -> bool:

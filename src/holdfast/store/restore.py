@@ -126,7 +126,10 @@ def _is_cut(place: Place, stream: str, path: str) -> bool:
 
 
 def _target(place: Place, stream: str, path: str) -> str:
-    return os.path.join(place.root, *stream.split("/"), "events", os.path.basename(path))
+    name = os.path.basename(path)
+    if name.startswith(segments.JOINED):
+        return os.path.join(segments.archive_of(place.root, stream), "events", name)
+    return os.path.join(place.root, *stream.split("/"), "events", name)
 
 
 def _exists(place: Place, path: str) -> bool:
@@ -157,13 +160,13 @@ def _bring_back(place: Place, handle: StreamFiles, path: str, *, own: bool) -> l
         lines = whole_lines(data)
         present = {codec.id_of(line) for line in handle.read(None).lines}
         missing = sum(codec.id_of(line) not in present for line in lines)
-        name = os.path.basename(path)
-        target = os.path.join(handle.folder, name)
+        target = _target(place, handle.stream, path)
         if not missing:
             return []
         if own and not _exists(place, target):
             target = handle.take_number()
-        steps.make_folders(place.fs, handle.folder)
+        folder = os.path.dirname(target)
+        steps.make_folders(place.fs, folder)
         contents = [data]
         try:
             contents.append(steps.read_whole(place.fs, target))
@@ -173,7 +176,7 @@ def _bring_back(place: Place, handle: StreamFiles, path: str, *, own: bool) -> l
         except FileNotFoundError:
             pass
         steps.replace(place.fs, target, union(contents), tag=place.tag, durable=True)
-        steps.sync_names(place.fs, handle.folder, os.path.dirname(place.root))
+        steps.sync_names(place.fs, folder, os.path.dirname(place.root))
         kept.drop(place, path)
         kept.keep(place, handle.stream, target)
     finally:

@@ -17,6 +17,8 @@ from holdfast.fs.port import FileSystem
 from holdfast.typed import Record
 
 SUFFIX = ".jsonl"
+JOINED = "0" * ids.WRITER_LENGTH
+"""Stands for the writer in the name of a segment that archiving joined from all others."""
 CHUNK = 1 << 20
 CR = b"\r"
 """A line never ends in one, so a conversion to CRLF is undone by taking it away."""
@@ -86,6 +88,15 @@ def is_segment(name: str) -> bool:
         and digits.isascii()
         and digits.isdigit()
     )
+
+
+def archive_of(root: str, stream: str) -> str:
+    """Where a session goes when it is archived, by the month of its id; empty for other streams."""
+    kind, _, name = stream.partition("/")
+    if kind != "sessions":
+        return ""
+    session = name.rpartition("/")[2]
+    return os.path.join(root, "history", session[:7], session)
 
 
 class Chain:

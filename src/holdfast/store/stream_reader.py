@@ -45,6 +45,7 @@ class StreamReader:
     def __init__(self, place: Place, stream: str) -> None:
         self.stream = stream
         self.folder = os.path.join(place.root, *stream.split("/"), "events")
+        self.archive = segments.archive_of(place.root, stream)
         self._serial = next(
             _serials
         )  # marks this reader's cursors; an id() could come back in another reader
@@ -75,6 +76,8 @@ class StreamReader:
         return segments.merged(parts, newest_first=True)
 
     def _path(self, name: str) -> str:
+        if name.startswith(segments.JOINED):
+            return f"{self.archive}{os.sep}events{os.sep}{name}"
         return f"{self.folder}{os.sep}{name}"
 
     def _names(self) -> list[str]:
@@ -82,18 +85,27 @@ class StreamReader:
         try:
             stamp = self._fs.stat(self.folder).st_mtime_ns
         except FileNotFoundError:
-            if self._listed or not self._generation:
-                self._renew_listing([])
+            self._renew_listing(self._archived_names())
             return self._listed
         if stamp != self._folder_stamp:
             if stamp != self._listed_at:
                 # The names may be the same and the files others: git replaces files, which is seen here alone.
                 self._listed_at = stamp
                 self._generation += 1
-            self._renew_listing(sorted(filter(segments.is_segment, self._fs.names(self.folder))))
+            live = [n for n in filter(segments.is_segment, self._fs.names(self.folder)) if not _is_joined(n)]
+            self._renew_listing(sorted([*self._archived_names(), *live]))
             now = self._place.clock() * 1_000_000
             self._folder_stamp = stamp if stamp < now - _SETTLED_NS else -1
         return self._listed
+
+    def _archived_names(self) -> list[str]:
+        """The joined segments of a session that was archived; what another clone added since lies in the folder."""
+        if not self.archive:
+            return []
+        try:
+            return sorted(filter(_is_joined, self._fs.names(f"{self.archive}{os.sep}events")))
+        except FileNotFoundError:
+            return []
 
     def _renew_listing(self, names: list[str]) -> None:
         if names != self._listed or not self._generation:
@@ -251,11 +263,17 @@ class StreamReader:
         )
 
 
+def _is_joined(name: str) -> bool:
+    return name.startswith(segments.JOINED) and segments.is_segment(name)
+
+
 def _may_repeat(marks: dict[str, Mark]) -> bool:
     """Whether two segments with ids of one writer overlap, which only a copy of a segment can do.
 
-    A copy can be in a segment of another writer: what counts is who wrote its commits.
+    A copy can be in a segment of another writer: what counts is who wrote its commits. A joined one has all writers'.
     """
+    if len(marks) > 1 and any(map(_is_joined, marks)):
+        return True
     reach: dict[str, list[tuple[str, str]]] = {}
     for mark in marks.values():
         if mark.first:

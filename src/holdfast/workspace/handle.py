@@ -15,7 +15,7 @@ from holdfast.core import commit as codec
 from holdfast.core import fold, moment
 from holdfast.core.commit import Commit, Draft, Event
 from holdfast.core.numbers import Mint
-from holdfast.errors import Conflict, NotFound, Usage
+from holdfast.errors import Conflict, Forbidden, NotFound, Usage
 from holdfast.store.protocol import Ground, Planned
 from holdfast.typed import TYPE_CHECKING, Any, Record, Self
 from holdfast.workspace.working_set import WorkingSet
@@ -110,9 +110,13 @@ class Handle:
             if isinstance(rule, list):
                 if working_set.crowded:
                     _ = working_set.state  # refuses, before writing, what this release cannot read
+                if working_set.archived:
+                    raise _archived(self.stream)
                 return Planned(Draft(tuple(rule), workspace.by, workspace.origin, op), {})
             mint = Mint(working_set.state, ground.writer, ground.numbers)
             events = tuple(rule(working_set.state, mint))
+            if working_set.archived and any(event.type != "session.restored" for event in events):
+                raise _archived(self.stream)
             return Planned(Draft(events, workspace.by, workspace.origin, op), mint.given)
 
         if judged and working_set.crowded:
@@ -187,6 +191,13 @@ class Handle:
                 if event.type.startswith("x."):
                     value = step(value, event)
         return value
+
+
+def _archived(stream: str) -> Forbidden:
+    return Forbidden(
+        f"{stream} is archived and read-only; nothing was written.",
+        hint="`holdfast restore ID` takes it out of the archive.",
+    )
 
 
 def _receipt(commit: Commit, version: int, repeated: bool) -> Receipt:

@@ -11,7 +11,7 @@ from holdfast.core.hashing import blake2b
 from holdfast.core.ids import checked_name
 from holdfast.core.stream import PROJECT, last_part, owner, session_stream, user_stream
 from holdfast.core.text import NAME_CAP, checked_text
-from holdfast.errors import InvalidName, NoSession, NotFound, Refused
+from holdfast.errors import HoldfastError, InvalidName, NoSession, NotFound, Refused
 from holdfast.store import find
 from holdfast.store.protocol import Fault, Store
 from holdfast.store.url import open_store
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from holdfast.workspace.project import Project
 
 POINTER = "local/current"
+SALT = "local/salt"
 
 
 def wall_clock() -> int:
@@ -98,7 +99,9 @@ class Workspace:
         ``phases`` are entered in order, or as ``transitions`` allow (see ``Session.declare_phases``).
         """
         # The same op gives the same letters, so a repeated start finds the session that the first one made.
-        seed = blake2b(f"{self.user} {op}".encode()).digest() if op is not None else os.urandom(8)
+        seed = (
+            blake2b(self._salt() + f"{self.user} {op}".encode()).digest() if op is not None else os.urandom(8)
+        )
         letters = ids.random_text(int.from_bytes(seed[:8], "big"), 8)
         if op is not None:
             for stream in self.store.streams(f"sessions/{self.user}/"):
@@ -114,6 +117,14 @@ class Workspace:
         session.commit(begin, op=op)
         self.switch(name)
         return session
+
+    def _salt(self) -> bytes:
+        """Random bytes of this place: two clones that start under one op must not begin the same session."""
+        salt = self.store.get(SALT)
+        if not salt or len(salt) != 16:
+            salt = os.urandom(16)
+            self.store.put(SALT, salt)
+        return salt
 
     def session(self, name: str | None = None) -> Session:
         """A session by id, or the current one: HOLDFAST_SESSION, else this place's pointer."""
@@ -212,7 +223,10 @@ class Workspace:
         from holdfast.store.beside import Beside
 
         if self.store.capabilities.name == "files":
-            return Beside(os.path.dirname(self.where), os.path.join(self.where, stream))
+            from holdfast.store.files import FilesStore
+
+            assert isinstance(self.store, FilesStore)
+            return Beside(os.path.dirname(self.where), self.store.folder_of(stream))
         return Beside(find.project_root(os.getcwd()))
 
     @property
@@ -280,9 +294,15 @@ class Workspace:
         faults, self._faults = self._faults, []
         while self._stale:
             _, handle = self._stale.popitem()
-            if isinstance(handle, Session):
-                faults += publish.publish(handle)
-            handle.settle_down()
+            try:
+                if isinstance(handle, Session):
+                    faults += publish.publish(handle)
+                handle.settle_down()
+            except HoldfastError as error:
+                # The commit is stored and acknowledged; a view that cannot be written must not deny that.
+                what = f"the views could not be written: {error.message}"
+                action = "the next command makes them anew"
+                faults.append(Fault(handle.stream, handle.stream, what, harmless=True, action=action))
         return faults
 
     def close(self) -> None:

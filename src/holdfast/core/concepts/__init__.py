@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from holdfast.core.commit import Commit
     from holdfast.core.concepts import (
         backlog,
+        batch,
         blocker,
         budget,
         checkpoint,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         error,
         fact,
         handoff,
+        imports,
         legal,
         loop,
         message,
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "backlog",
+    "batch",
     "blocker",
     "budget",
     "checkpoint",
@@ -63,6 +66,7 @@ __all__ = [
     "error",
     "fact",
     "handoff",
+    "imports",
     "legal",
     "loop",
     "message",
@@ -97,18 +101,21 @@ KINDS: dict[str, tuple[str, ...]] = {
         "discussion",
         "handoff",
         "note",
+        "batch",
+        "imports",
         "own",
         "budget",
         "message",
         "reference",
     ),
-    "project": ("decision", "note", "own", "backlog", "control", "fact", "order"),
+    "project": ("decision", "note", "own", "backlog", "control", "fact", "order", "imports"),
     "user": ("note", "own", "preference"),
 }
 """The concepts of each kind of stream, in the order of their parts in the state."""
 
 NOUNS = {
     "backlog": "backlog",
+    "batch": "batch",
     "blocker": "blocker",
     "budget": "budget",
     "checkpoint": "checkpoint",
@@ -121,6 +128,7 @@ NOUNS = {
     "focus": "session",
     "goal": "session",
     "handoff": "handoff",
+    "import": "imports",
     "legal": "legal",
     "loop": "loop",
     "message": "message",

@@ -204,3 +204,11 @@ def test_any_other_json_is_damaged(value: Any) -> None:
     """JSON of another shape is damage, never another error."""
     with pytest.raises(Damaged):
         codec.decode(json.dumps(value).encode())
+
+
+@given(st.integers(min_value=2, max_value=99))
+def test_a_damaged_format_number_is_damage_and_no_newer_format(number: int) -> None:
+    """A flipped bit in the format number costs one line, not the stream: with the right number the sum fits."""
+    (line,) = chained(Draft((Event("note.added", {"text": "x"}, 1),), "a", "agent", None))
+    damaged = line.replace(b'{"v":1', b'{"v":%d' % number, 1)
+    assert codec.fault_of(damaged, GENESIS) == "the format number is damaged"

@@ -9,6 +9,7 @@ import pytest
 import holdfast
 
 porcelain = pytest.importorskip("dulwich.porcelain")
+pytest.importorskip("merge3", reason="dulwich merges files with it")
 
 
 def test_another_implementation_merges_segments_without_a_conflict(repository: Path, git) -> None:

@@ -122,6 +122,35 @@ def test_a_segment_on_another_branch_is_not_brought_back(session: Session, repos
         assert workspace.sessions() == []
 
 
+@pytest.mark.parametrize("lost", ["all", "last"])
+def test_a_writer_that_forgot_a_hidden_branch_takes_a_new_name(
+    session: Session, repository: Path, git, lost: str
+) -> None:
+    """After a power cut the memory can be older than a segment on another branch: nothing is numbered twice."""
+    name = f"{session.user}/{session.id}"
+    git("add", "-A")
+    git("commit", "-q", "-m", "begin")
+    git("checkout", "-q", "-b", "feature")
+    first = session.decide("first", because="reasons").id
+    note = next((repository / ".state/local/locks").glob("sessions*.lock"))
+    before = note.read_bytes()
+    second = session.decide("second", because="reasons").id
+    git("add", "-A")
+    git("commit", "-q", "-m", "feature")
+    session.workspace.close()
+    git("checkout", "-q", "main")
+    note.write_bytes(b"" if lost == "all" else before)
+    with holdfast.open() as workspace:
+        third = workspace.session(name).decide("third", because="reasons").id
+    assert len({first, second, third}) == 3
+    git("add", "-A")
+    git("commit", "-q", "-m", "main")
+    git("merge", "-q", "--no-edit", "feature", ok=False)
+    assert ".jsonl" not in git("diff", "--name-only", "--diff-filter=U")
+    with holdfast.open() as workspace:
+        assert workspace.session(name).version == 4
+
+
 def test_a_copied_folder_writes_under_its_own_name(
     session: Session, repository: Path, git, tmp_path: Path
 ) -> None:

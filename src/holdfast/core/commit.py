@@ -159,6 +159,8 @@ def _unknown_fault(line: bytes) -> str:
     if len(line) > MAX_LINE:
         return f"longer than {MAX_LINE:,} bytes"
     if newer := newer_format(line):
+        if fault_of(b'{"v":%d,' % FORMAT + line.partition(b",")[2], None) is None:
+            return "the format number is damaged"  # with the right one, the line is a commit of this format
         raise Newer(f"A commit has format {newer}; this release of holdfast reads up to format {FORMAT}.")
     return "not a commit"
 

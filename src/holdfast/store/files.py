@@ -18,7 +18,7 @@ from holdfast.store.git_head import GitHead
 from holdfast.store.protocol import Appended, Capabilities, Cursor, Fault, Plan, Tail
 from holdfast.store.stream_files import StreamFiles
 from holdfast.store.stream_reader import Place
-from holdfast.store.writer import Identity
+from holdfast.store.writer import Identity, remembered
 
 _OPEN_STREAMS = 100
 """Streams with open files in one process."""
@@ -236,8 +236,7 @@ class FilesStore:
 
     def git_heads(self, stream: str) -> tuple[str, str]:
         """Branch and commit when this place last wrote to a stream, and now; empty where that is not known."""
-        handle = self._handle(stream)
-        memory = handle.remembered()
+        memory = remembered(self._fs, self._place.local, stream)
         head = self._place.head
         return (head.head_in(memory.token) if memory else ""), head.head()
 

@@ -14,7 +14,7 @@ import os
 from holdfast.errors import InvalidName
 from holdfast.fs import steps
 from holdfast.store import segments
-from holdfast.store.writer import Identity
+from holdfast.store.writer import Identity, Memory
 from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -49,6 +49,34 @@ def keep(place: Place, stream: str, path: str) -> None:
             return
         except OSError:
             continue
+
+
+def knows_more(place: Place, stream: str, writer: str, memory: Memory | None, listed: list[str]) -> bool:
+    """Whether the writer wrote what it does not remember, on a branch that is not checked out.
+
+    The memory is not synced. After a power cut it can be older than a segment that git has hidden meanwhile;
+    numbers and names would then be given twice.
+    """
+    if place.head.common is None:
+        return False
+    for folder in folders(place):
+        held = os.path.join(folder, stream.replace("/", "+"))
+        for name in _names(place, held):
+            if name in listed or not name.startswith(writer) or not segments.is_segment(name):
+                continue
+            number = segments.number_of(name)
+            if memory is None or number > memory.highest:
+                return True
+            if number == memory.segment and _size(place, os.path.join(held, name)) > memory.size:
+                return True
+    return False
+
+
+def _size(place: Place, path: str) -> int:
+    try:
+        return place.fs.stat(path).st_size
+    except OSError:
+        return 0
 
 
 def is_at_work(place: Place, writer: str) -> bool:

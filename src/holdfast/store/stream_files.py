@@ -209,11 +209,13 @@ class StreamFiles(StreamReader):
                 self._memory = None
         highest = self._memory.highest if self._memory else 0
         marks: dict[str, Mark] = tail.cursor["s"]
-        for name in self._listed:
-            if name.startswith(writer) and segments.number_of(name) > highest and marks[name].lines:
-                writer = identity.renew(writer)
-                self._memory = None
-                break
+        unknown = any(
+            name.startswith(writer) and segments.number_of(name) > highest and marks[name].lines
+            for name in self._listed
+        )
+        if unknown or kept.knows_more(self._place, self.stream, writer, self._memory, self._listed):
+            writer = identity.renew(writer)
+            self._memory = None
         self._own_generation = 0
         return self._memory or BLANK._replace(writer=writer)
 
@@ -303,14 +305,6 @@ class StreamFiles(StreamReader):
     def _next_number(self, memory: Memory) -> int:
         own = [segments.number_of(name) for name in self._listed if name.startswith(memory.writer)]
         return max(memory.highest, *own, 0) + 1
-
-    def remembered(self) -> Memory | None:
-        """What the writer remembers of the stream, read without the lock: to be shown, not to be built on."""
-        path = os.path.join(self._place.local, "locks", f"{self._flat}.lock")
-        try:
-            return decode_memory(steps.read_whole(self._fs, path))
-        except OSError:
-            return None
 
     def take_number(self) -> str:
         """The path of a new own segment, for commits that are brought back. The caller holds the stream."""

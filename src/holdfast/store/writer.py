@@ -18,6 +18,7 @@ from collections.abc import Callable
 from zlib import crc32
 
 from holdfast.core import ids
+from holdfast.core.stream import flat
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
 from holdfast.typed import Any, Record
@@ -70,6 +71,14 @@ def decode_memory(note: bytes) -> Memory | None:
             writer, int(segment), int(size), line_sum, int(rows), token, int(highest), clock, numbers, index
         )
     except (ValueError, TypeError):
+        return None
+
+
+def remembered(fs: FileSystem, local: str, stream: str) -> Memory | None:
+    """What the writer remembers of a stream, read without the lock: to be shown, not to be built on."""
+    try:
+        return decode_memory(steps.read_whole(fs, os.path.join(local, "locks", f"{flat(stream)}.lock")))
+    except OSError:
         return None
 
 

@@ -176,7 +176,8 @@ def _exchange(history: History, tree: Tree) -> None:
     tree.must("push", "-q", "-f", "origin", f"HEAD:refs/heads/{name}")
 
 
-def _clone(history: History, tree: Tree) -> None:
+def another_clone(history: History, tree: Tree) -> None:
+    """A clone of the hub, whole or shallow, with or without conversion of line endings."""
     del tree
     if len(history.clones()) >= 5:
         return
@@ -292,10 +293,10 @@ STEPS: dict[str, tuple[int, Callable[[History, Tree], None]]] = {
     "stash back": (3, _stash_back),
     "clean": (1, _clean),
     "exchange": (6, _exchange),
-    "clone": (3, _clone),
+    "clone": (2, another_clone),
     "copy": (1, _copy),
     "restored backup": (1, _restore_backup),
-    "add worktree": (3, _add_worktree),
+    "add worktree": (2, _add_worktree),
     "remove worktree": (1, _remove_worktree),
     "pack": (1, _pack),
 }

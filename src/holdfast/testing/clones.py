@@ -229,6 +229,7 @@ class History:
         from holdfast.testing import clone_steps
 
         names = list(clone_steps.STEPS)
+        clone_steps.another_clone(self, self.trees[0])
         weights = [clone_steps.STEPS[name][0] for name in names]
         for _ in range(steps):
             tree = self.random.choice(self.trees)
@@ -266,6 +267,8 @@ class History:
                 refs = [ref for ref in refs if "/all-" in ref]
             for ref in self.random.sample(refs, len(refs)):
                 self.merge(tree, ref)
+            if not refs:
+                continue
             with tree.open() as workspace:
                 workspace.heal()
             tree.save("healed")

@@ -37,7 +37,7 @@ def heal(workspace: Workspace) -> list[Fault]:
             publish.publish(session)
         faults.append(Fault(stream, path, "a merge left it in conflict", harmless=True, action="made anew"))
     faults += store.check(fix=True)
-    faults += publish.check(workspace, fix=True)
+    faults += publish.check(workspace, fix=True, quick=True)
     staged = [*segments, *views, *_tracked_views(store, faults)]
     if staged and not git_ask.stage(store.root, staged):
         faults.append(Fault("", ".", "git did not stage the healed files", action="stage them with git add"))

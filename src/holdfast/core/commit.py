@@ -158,11 +158,20 @@ def _unknown_fault(line: bytes) -> str:
         return "zero bytes"
     if len(line) > MAX_LINE:
         return f"longer than {MAX_LINE:,} bytes"
-    if newer := newer_format(line):
+    if (newer := newer_format(line)) and _is_json(line):
         if fault_of(b'{"v":%d,' % FORMAT + line.partition(b",")[2], None) is None:
             return "the format number is damaged"  # with the right one, the line is a commit of this format
         raise Newer(f"A commit has format {newer}; this release of holdfast reads up to format {FORMAT}.")
     return "not a commit"
+
+
+def _is_json(line: bytes) -> bool:
+    """Whether a line is whole JSON: what a later release wrote is, what a power cut left of a line is not."""
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def newer_format(line: bytes) -> int | None:

@@ -91,6 +91,13 @@ class Choice:
 
 
 Run = Callable[["Replica", Choice], object]
+
+
+def _holder(session: Any) -> str:
+    """Who takes items of a batch: the writer of a replica, the place of a real session."""
+    return str(getattr(session, "writer", None) or session.workspace.where)
+
+
 COMMANDS: dict[str, Run] = {
     "goal": lambda s, c: s.set_goal(c.unique),
     "focus": lambda s, c: s.set_focus(c.unique),
@@ -143,11 +150,11 @@ COMMANDS: dict[str, Run] = {
     "batch create": lambda s, c: s.create_batch([c.text] * (c.number % 4 + 1), retries=c.number % 2),
     "batch begin": lambda s, c: s.begin_batch(c.id_in("batches"), ["echo", "{item}"]),
     "batch claim": lambda s, c: s.commit(
-        lambda state, mint: batch.claim(state, c.id_in("batches"), {"host": s.writer}, [])[0]
+        lambda state, mint: batch.claim(state, c.id_in("batches"), {"host": _holder(s)}, [])[0]
     ),
-    "batch finish": lambda s, c: s.finish_item(*c.held_item(s.writer), c.text),
-    "batch fail": lambda s, c: s.fail_item(*c.held_item(s.writer), c.text),
-    "batch release": lambda s, c: s.release_items(c.id_in("batches"), s.writer),
+    "batch finish": lambda s, c: s.finish_item(*c.held_item(_holder(s)), c.text),
+    "batch fail": lambda s, c: s.fail_item(*c.held_item(_holder(s)), c.text),
+    "batch release": lambda s, c: s.release_items(c.id_in("batches"), _holder(s)),
     "batch retry": lambda s, c: s.retry_failed(c.id_with("batches", "failed")),
     "batch abandon": lambda s, c: s.abandon_batch(c.id_in("batches"), c.text),
 }

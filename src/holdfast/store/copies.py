@@ -46,6 +46,9 @@ def _part_stream(place: Place, lock: str, stream: str, old: str, new: str) -> No
         if place.head.may_be_staged(f"{stream}/events/{name}"):
             return
         try:
+            seen = segments.read_part(place.fs, os.path.join(events, name), segments.UNREAD, keep=False)
+            if seen.troubles or seen.torn:
+                return  # damaged: it stays where its faults are known
             place.fs.rename(os.path.join(events, name), os.path.join(events, segments.name_of(new, 1)))
         except FileNotFoundError:
             return

@@ -25,7 +25,7 @@ STATES = {
     "tail repair garbage line": 700,
     "doctor fix": 800,
     "new git head": 2500,
-    "forget other": 400,
+    "forget other": 150,
     "overtaken": 600,
     "overtaken later": 300,
 }
@@ -42,7 +42,8 @@ def test_enough_states_are_promised() -> None:
 def test_every_state_after_a_cut(protocol: Protocol) -> None:
     """After a cut at any moment, and after a second cut during the recovery, nothing acknowledged is lost."""
     limit = scale.scaled(6)
-    checked, _ = check_protocol(protocol, seed=scale.seed(), limit=limit, again=scale.scaled(1))
+    most = scale.scaled(STATES[protocol.name])
+    checked, _ = check_protocol(protocol, seed=scale.seed(), limit=limit, again=2, most=most)
     print(protocol.name, checked)
     assert checked.states >= STATES[protocol.name]
     assert checked.again >= 20

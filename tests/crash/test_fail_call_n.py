@@ -103,16 +103,13 @@ def _run(case: str, failure: Failure) -> bool:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
-    ("sticky", "late"),
-    [(False, False), (True, False), (False, True)],
-    ids=["once", "for_good", "half_done"],
+    ("error", "sticky", "late"),
+    [(error, sticky, False) for error in ERRORS for sticky in (False, True)] + [(errno.EIO, False, True)],
+    ids=lambda value: (errno.errorcode[value] if value else "short") if type(value) is int else None,
 )
-@pytest.mark.parametrize("error", ERRORS, ids=lambda error: errno.errorcode[error] if error else "short")
 @pytest.mark.parametrize("case", CASES)
 def test_call_n_fails(case: str, error: int, sticky: bool, late: bool) -> None:
     """A failed call is never a lost commit, and work goes on as soon as the fault has gone."""
-    if error == SHORT and late:
-        pytest.skip("a short write is half done by itself")
     fired = 0
     for call in itertools.count(1):
         if not _run(case, Failure(call, error, sticky, late)):

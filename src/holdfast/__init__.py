@@ -10,7 +10,7 @@ with holdfast.open() as workspace:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from holdfast.typed import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 __all__ = ["HoldfastError", "Session", "Workspace", "__version__", "checkpoint", "open"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
-from typing import Any
+
+from holdfast.typed import Any
 
 
 def checkpoint(

@@ -144,7 +144,8 @@ def test_foreign_lines_are_named(line: bytes, what: str) -> None:
 def test_a_newer_format_is_refused(version: int) -> None:
     """A line of a later format is not damage: the release says that it is too old."""
     (line,) = chained(noted("x"))
-    newer = line.replace(b'{"v":1,', b'{"v":%d,' % version)
+    body = line.replace(b'{"v":1,', b'{"v":%d,' % version).rpartition(b',"sum":')[0]
+    newer = body + b',"sum":"' + codec.chain(GENESIS, body).encode() + b'"}'
     with pytest.raises(Newer, match=str(version)):
         codec.fault_of(newer, GENESIS)
     assert codec.newer_format(line) is None
@@ -204,3 +205,11 @@ def test_any_other_json_is_damaged(value: Any) -> None:
     """JSON of another shape is damage, never another error."""
     with pytest.raises(Damaged):
         codec.decode(json.dumps(value).encode())
+
+
+@given(st.integers(min_value=2, max_value=99))
+def test_a_damaged_format_number_is_damage_and_no_newer_format(number: int) -> None:
+    """A flipped bit in the format number costs one line, not the stream: with the right number the sum fits."""
+    (line,) = chained(Draft((Event("note.added", {"text": "x"}, 1),), "a", "agent", None))
+    damaged = line.replace(b'{"v":1', b'{"v":%d' % number, 1)
+    assert codec.fault_of(damaged, GENESIS) == "the format number is damaged"

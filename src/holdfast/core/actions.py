@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
 
 from holdfast.core import concepts, contested
 from holdfast.core.text import one_line
 from holdfast.errors import Refused, Usage
+from holdfast.typed import Any, Record
 
 
-class Action(NamedTuple):
+class Action(Record):
     """One entry of the menu."""
 
     name: str
@@ -31,7 +31,7 @@ READS = ("status", "resume")
 """Actions that only show something: the command of that name."""
 
 
-class Call(NamedTuple):
+class Call(Record):
     """A method of a session (or one of ``READS``) and its arguments."""
 
     method: str

@@ -6,11 +6,10 @@ of this form.
 
 from __future__ import annotations
 
-from typing import Any
-
 from holdfast.core import numbers
 from holdfast.core.commit import Commit
 from holdfast.errors import NotFound, Refused
+from holdfast.typed import Any
 
 MAX_OPEN = 1000
 CLOSED = 10

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, NamedTuple
 
 from holdfast.core import ids
 from holdfast.core.hashing import blake2b
 from holdfast.errors import Damaged, Newer, Refused, TooLarge
+from holdfast.typed import Any, Record
 
 FORMAT = 1
 ORIGINS = ("human", "agent", "tool", "import")
@@ -30,7 +30,7 @@ _TAIL = b',"sum":"'
 _TAIL_LENGTH = len(_TAIL) + SUM_LENGTH + len(b'"}')
 
 
-class Event(NamedTuple):
+class Event(Record):
     """One fact that happened."""
 
     type: str
@@ -38,7 +38,7 @@ class Event(NamedTuple):
     v: int = 1
 
 
-class Draft(NamedTuple):
+class Draft(Record):
     """What a command wants to add: a commit without id, time and sum, which the store gives it."""
 
     events: tuple[Event, ...]
@@ -47,7 +47,7 @@ class Draft(NamedTuple):
     op: str | None = None
 
 
-class Commit(NamedTuple):
+class Commit(Record):
     """What one command added to a stream."""
 
     id: str
@@ -106,6 +106,13 @@ def encode(draft: Draft, commit_id: str, at: str, previous: str) -> tuple[bytes,
     return line, Commit(commit_id, at, draft.by, draft.origin, draft.op, draft.events, line_sum)
 
 
+def rechained(line: bytes, previous: str) -> tuple[bytes, str]:
+    """A well-formed line (without line feed) tied to another one before it, with its line feed, and its new sum."""
+    body = line[:-_TAIL_LENGTH]
+    tied = chain(previous, body)
+    return body + _TAIL + tied.encode() + b'"}\n', tied
+
+
 def id_of(line: bytes) -> str:
     """The id of a well-formed line, by its place."""
     return line[_ID_AT:_ID_END].decode("ascii", "replace")
@@ -151,9 +158,20 @@ def _unknown_fault(line: bytes) -> str:
         return "zero bytes"
     if len(line) > MAX_LINE:
         return f"longer than {MAX_LINE:,} bytes"
-    if newer := newer_format(line):
+    if (newer := newer_format(line)) and _is_json(line):
+        if fault_of(b'{"v":%d,' % FORMAT + line.partition(b",")[2], None) is None:
+            return "the format number is damaged"  # with the right one, the line is a commit of this format
         raise Newer(f"A commit has format {newer}; this release of holdfast reads up to format {FORMAT}.")
     return "not a commit"
+
+
+def _is_json(line: bytes) -> bool:
+    """Whether a line is whole JSON: what a later release wrote is, what a power cut left of a line is not."""
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def newer_format(line: bytes) -> int | None:

@@ -7,9 +7,8 @@ somebody who has seen them sets it again. Nothing is silently dropped, and the o
 
 from __future__ import annotations
 
-from typing import Any
-
 from holdfast.core.commit import Commit
+from holdfast.typed import Any
 
 MAX_RIVALS = 8
 

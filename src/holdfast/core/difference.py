@@ -5,13 +5,25 @@ Bookkeeping (heads, numbers, commit ids, counters of things that are listed anyw
 
 from __future__ import annotations
 
-from typing import Any
+from holdfast.typed import Any
 
 Change = dict[str, Any]
 """``{"what", "change": "set" | "added" | "closed" | "changed" | "removed", "before"?, "after"?}``."""
 
 _BOOKKEEPING = frozenset(
-    ["kind", "starter", "commits", "created", "updated", "by", "head", "numbers", "recent", "registers"]
+    [
+        "kind",
+        "starter",
+        "commits",
+        "created",
+        "updated",
+        "by",
+        "head",
+        "mix",
+        "numbers",
+        "recent",
+        "registers",
+    ]
 )
 _NOISE = frozenset(
     ["commit", "rivals", "at", "by", "origin", "closed_at", "closed_by", "settled_at", "settled_by"]

@@ -8,13 +8,14 @@ its part of the state and brings the functions that fold its events (see ``core.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from zlib import crc32
 
 from holdfast.core import commit as codec
 from holdfast.core import concepts, upcast
 from holdfast.core.commit import Commit
+from holdfast.typed import Any
 
-RELEASE = 2
+RELEASE = 3
 """Raised whenever the same commits fold to another state: snapshots of other releases are not used."""
 
 RECENT = 10
@@ -33,6 +34,7 @@ def blank(kind: str) -> State:
         "updated": None,
         "by": None,
         "head": None,
+        "mix": 0,
         "numbers": {},
         "registers": {},
         "unknown": {},
@@ -52,6 +54,7 @@ def fold(state: State, lines: Iterable[bytes | Commit]) -> State:
         state["updated"] = commit.at
         state["by"] = commit.by
         state["head"] = commit.id
+        state["mix"] = (state["mix"] + crc32(commit.id.encode())) & 0xFFFFFFFF
         for event in commit.events:
             meaning = concepts.meaning(kind, event.type)
             if meaning is None:

@@ -7,9 +7,9 @@ numbers carry its name. Nobody owns the project's and the users' streams, so the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from holdfast.errors import NotFound, Refused
+from holdfast.typed import Any
 
 _WIDTH = {"LOOP": 3}
 

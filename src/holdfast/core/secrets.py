@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from functools import cache
 from hashlib import blake2b
-from typing import Any, NamedTuple
 
 from holdfast.core.secret_kinds import Kind, compiled, kinds
+from holdfast.typed import Any, Record
 
 MIN_KEY = 16
 
@@ -24,7 +24,7 @@ _ESCAPE_LENGTH = 11
 _MARKS = ("://", "_", "-", ":", ".", "/", "=", "$")
 
 
-class Secret(NamedTuple):
+class Secret(Record):
     """Where a secret is, and of which kind; never the secret itself."""
 
     kind: str

@@ -6,11 +6,10 @@ to the next. The log is never rewritten.
 
 from __future__ import annotations
 
-from typing import Any
-
 from holdfast.core.commit import Event
 from holdfast.core.concepts import Meaning
 from holdfast.errors import Newer
+from holdfast.typed import Any
 
 
 def to_current(event: Event, meaning: Meaning) -> dict[str, Any]:

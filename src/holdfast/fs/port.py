@@ -8,7 +8,8 @@ absolute strings, file handles are plain descriptors, and errors are ``OSError``
 from __future__ import annotations
 
 import os
-from typing import Protocol
+
+from holdfast.typed import Protocol
 
 
 class FileSystem(Protocol):
@@ -40,6 +41,9 @@ class FileSystem(Protocol):
 
     def rename(self, source: str, target: str) -> None:
         """Move a file over another one, atomically, within one folder tree."""
+
+    def link(self, source: str, target: str) -> None:
+        """Give a file a second name on the same file system; ``FileExistsError`` where the name is taken."""
 
     def unlink(self, path: str) -> None:
         """Remove a name."""

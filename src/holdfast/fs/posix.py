@@ -27,6 +27,7 @@ class Posix:
     truncate = staticmethod(os.ftruncate)
     sync = staticmethod(_sync if hasattr(os, "fdatasync") else _full_sync)
     rename = staticmethod(os.rename)
+    link = staticmethod(os.link)
     unlink = staticmethod(os.unlink)
     remove_folder = staticmethod(os.rmdir)
     names = staticmethod(os.listdir)
@@ -59,3 +60,8 @@ class Posix:
 
 
 POSIX = Posix()
+
+
+def make_executable(path: str) -> None:
+    """Let a program that was just written be run."""
+    os.chmod(path, 0o755)  # noqa: S103 - a hook that git runs for everybody who may use the repository

@@ -9,19 +9,19 @@ from __future__ import annotations
 import os
 import stat
 from hashlib import sha256
-from typing import NamedTuple
 
 from holdfast.core.paths import IN_SESSION, checked_path
 from holdfast.errors import Forbidden, NotFound, Refused, TooLarge, Unavailable
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
 from holdfast.fs.posix import POSIX
+from holdfast.typed import Record
 
 _CHUNK = 1 << 20
 _READ = os.O_RDONLY | os.O_NONBLOCK  # a pipe in the place of a file must not make us wait
 
 
-class Found(NamedTuple):
+class Found(Record):
     """A file as it is now."""
 
     path: str

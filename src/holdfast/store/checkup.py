@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
-from typing import TYPE_CHECKING
 
 from holdfast.fs import steps
-from holdfast.store import quarantine, segments
+from holdfast.store import kept, quarantine, segments
 from holdfast.store.protocol import Fault
 from holdfast.store.stream_files import StreamFiles
 from holdfast.store.stream_reader import Place
+from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +22,8 @@ def check_stream(place: Place, handle: StreamFiles, *, fix: bool) -> list[Fault]
     handle.lock()
     try:
         faults = list(handle.read(None).faults)
+        if fix and any(fault.action for fault in faults):
+            faults = _restore(place, handle)
         for name in _names(place, handle.folder):
             path = os.path.join(handle.folder, name)
             where = f"{handle.stream}/events/{name}"
@@ -33,6 +36,19 @@ def check_stream(place: Place, handle: StreamFiles, *, fix: bool) -> list[Fault]
         return faults
     finally:
         handle.unlock()
+
+
+def _restore(place: Place, handle: StreamFiles) -> list[Fault]:
+    """Mend damaged segments with what git has of them; what stays damaged is reported again."""
+    from holdfast.store import restore
+
+    done = []
+    for name in filter(segments.is_segment, _names(place, handle.folder)):
+        path = os.path.join(handle.folder, name)
+        part = segments.read_part(place.fs, path, segments.UNREAD, keep=False)
+        if part.troubles and (fault := restore.from_git(place, handle.stream, path)):
+            done.append(fault)
+    return [*done, *handle.read(None).faults]
 
 
 def _check_tail(place: Place, stream: str, path: str, where: str, *, fix: bool) -> list[Fault]:
@@ -69,11 +85,17 @@ def stray_files(place: Place, *, fix: bool) -> list[Fault]:
                 faults.append(Fault("", where, "a temp file left over", harmless=True, action="removed"))
         elif f"{os.sep}quarantine{os.sep}" in path and name.endswith(".json"):
             faults.append(
-                Fault(
-                    "", where, "a torn tail was cut off here", harmless=True, action="kept for you to look at"
-                )
+                Fault("", where, _report(place, path), harmless=True, action="kept for you to look at")
             )
     return faults
+
+
+def _report(place: Place, path: str) -> str:
+    """What a report in quarantine says."""
+    try:
+        return str(json.loads(steps.read_whole(place.fs, path))["what"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return "something was set aside here"
 
 
 def _is_old(place: Place, path: str) -> bool:
@@ -82,11 +104,18 @@ def _is_old(place: Place, path: str) -> bool:
 
 
 def remove_stream(place: Place, stream: str) -> None:
-    """Remove a stream's folder, files before folders, and its notes. The caller holds the stream."""
-    folder = os.path.join(place.root, *stream.split("/"))
+    """Remove a stream's folders, files before folders, and its notes. The caller holds the stream."""
     flat = stream.replace("/", "+")
     for kind in ("snapshots", "ops"):
         place.save(f"local/{kind}/{flat}", None)
+    kept.drop_stream(place, stream)
+    for folder in (os.path.join(place.root, *stream.split("/")), segments.archive_of(place.root, stream)):
+        if folder:
+            remove_folder(place, folder)
+
+
+def remove_folder(place: Place, folder: str) -> None:
+    """Remove a folder and all below it, and make its name's going durable."""
     folders = [folder]
     for path in _walk(place, folder, folders):
         place.fs.unlink(path)

@@ -13,12 +13,15 @@ from holdfast.errors import Forbidden, HoldfastError, InvalidName, Unavailable
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
 from holdfast.fs.posix import POSIX
+from holdfast.store import segments
 from holdfast.store.git_head import GitHead
 from holdfast.store.protocol import Appended, Capabilities, Cursor, Fault, Plan, Tail
 from holdfast.store.stream_files import StreamFiles
 from holdfast.store.stream_reader import Place
-from holdfast.store.writer import Identity
+from holdfast.store.writer import Identity, remembered
 
+_OPEN_STREAMS = 100
+"""Streams with open files in one process."""
 _FORBIDDEN = frozenset([errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP])
 
 
@@ -76,6 +79,12 @@ class FilesStore:
             self.get,
             self.put,
         )
+        self._place.identity.copied = self._part
+
+    def _part(self, old: str, new: str) -> None:
+        from holdfast.store import copies
+
+        copies.part(self._place, old, new)
 
     def append(
         self,
@@ -165,16 +174,125 @@ class FilesStore:
             except OSError as error:
                 raise _mapped(error, stream) from error
 
+    def archive(self, stream: str) -> None:
+        """Move a session to ``history/``, its segments joined into one. Repeating after a death completes it."""
+        handle = self._handle(stream)
+        with handle.mutex:
+            from holdfast.store import archive
+
+            try:
+                handle.lock()
+                try:
+                    archive.archive(self._place, handle)
+                finally:
+                    handle.unlock()
+                    handle.close()
+            except OSError as error:
+                raise _mapped(error, stream) from error
+
+    def archived(self) -> list[str]:
+        """The streams that lie in ``history/``, oldest first."""
+        from holdfast.store import archive
+
+        try:
+            return archive.archived(self._place)
+        except OSError as error:
+            raise _mapped(error, "history") from error
+
+    def folder_of(self, stream: str) -> str:
+        """Where a stream's files lie: its own folder, or the archive's if it was archived."""
+        live = os.path.join(self.root, *checked_stream(stream).split("/"))
+        moved = segments.archive_of(self.root, stream)
+        return moved if moved and not self._is_folder(live) and self._is_folder(moved) else live
+
+    def size_of(self, stream: str) -> int:
+        """Bytes on the disk, over all files of a stream."""
+        from holdfast.store import archive
+
+        try:
+            return archive.size(self._place, stream)
+        except OSError as error:
+            raise _mapped(error, stream) from error
+
     def check(self, *, fix: bool = False) -> list[Fault]:
         from holdfast.store import checkup
 
         try:
             faults = checkup.stray_files(self._place, fix=fix)
+            if fix:
+                faults += self.salvage()
             for stream in self.streams():
                 handle = self._handle(stream)
                 with handle.mutex:
                     faults += checkup.check_stream(self._place, handle, fix=fix)
             return faults
+        except OSError as error:
+            raise _mapped(error, self.root) from error
+
+    @property
+    def in_git(self) -> bool:
+        """Whether the workspace is inside a git repository."""
+        return self._place.head.common is not None
+
+    def git_heads(self, stream: str) -> tuple[str, str]:
+        """Branch and commit when this place last wrote to a stream, and now; empty where that is not known."""
+        memory = remembered(self._fs, self._place.local, stream)
+        head = self._place.head
+        return (head.head_in(memory.token) if memory else ""), head.head()
+
+    def newest_sessions(self, user: str | None, limit: int) -> tuple[list[str], int]:
+        """The newest sessions, and how many there are: only those that are returned are looked at."""
+        found = []
+        for owner in [user] if user else self._folders("sessions"):
+            found += [(name, owner) for name in self._folders(f"sessions/{owner}")]
+        found.sort(reverse=True)
+        chosen: list[str] = []
+        for name, owner in found:
+            if len(chosen) == limit:
+                break
+            if self.is_stream(f"sessions/{owner}/{name}"):
+                chosen.append(f"sessions/{owner}/{name}")
+        return chosen, len(found)
+
+    def sessions_in(self, root: str) -> list[str]:
+        """The sessions in the workspace of another worktree."""
+        found = []
+        for user in _list(self._fs, os.path.join(root, "sessions")):
+            for session in _list(self._fs, os.path.join(root, "sessions", user)):
+                if _is_stream(name := f"sessions/{user}/{session}"):
+                    found.append(name)
+        return found
+
+    def kept_sessions(self) -> list[str]:
+        """Sessions of which a segment is kept out of git's reach."""
+        from holdfast.store import kept
+
+        return sorted({stream for stream, _ in kept.links(self._place) if stream.startswith("sessions/")})
+
+    def is_stream(self, name: str) -> bool:
+        return _is_stream(name) and self._is_folder(f"{name}/events")
+
+    def settle_conflict(self, path: str) -> None:
+        """Join all sides of a segment (relative to the workspace) that a merge left in conflict."""
+        from holdfast.store import restore
+
+        handle = self._handle(path.partition("/events/")[0])
+        with handle.mutex:
+            try:
+                handle.lock()
+                try:
+                    restore.unmerged(self._place, path)
+                finally:
+                    handle.unlock()
+            except OSError as error:
+                raise _mapped(error, path) from error
+
+    def salvage(self) -> list[Fault]:
+        """Bring back commits that git removed from the working tree before a git commit had them."""
+        from holdfast.store import restore
+
+        try:
+            return restore.salvage(self._place, self._handle)
         except OSError as error:
             raise _mapped(error, self.root) from error
 
@@ -197,8 +315,24 @@ class FilesStore:
         if handle is None:
             with self._mutex:
                 self._refuse_links(checked_stream(stream))
+                if len(self._handles) >= _OPEN_STREAMS:
+                    self._close_idle()
                 handle = self._handles.setdefault(stream, StreamFiles(self._place, stream))
         return handle
+
+    def _close_idle(self) -> None:
+        """Give the files of the longest known streams back: a process may see more streams than it may have files.
+
+        Whoever still holds such a handle can go on with it: it opens its files again.
+        """
+        for stream in list(self._handles)[: _OPEN_STREAMS // 2]:
+            handle = self._handles[stream]
+            if handle.mutex.acquire(blocking=False):
+                try:
+                    handle.close()
+                finally:
+                    handle.mutex.release()
+                del self._handles[stream]
 
     def _refuse_links(self, stream: str) -> None:
         path = self.root
@@ -217,6 +351,8 @@ class FilesStore:
         *folders, last = checked_note(name).split("/")
         if folders[0] != "local":
             self._refuse_links("/".join(folders))
+            if folders[0] == "sessions":
+                return os.path.join(self.folder_of("/".join(folders)), last)
         return os.path.join(self.root, *folders, last)
 
     def _is_folder(self, name: str) -> bool:
@@ -232,6 +368,13 @@ class FilesStore:
             return self._fs.names(os.path.join(self.root, name))
         except OSError as error:
             raise _mapped(error, name) from error
+
+
+def _list(fs: FileSystem, folder: str) -> list[str]:
+    try:
+        return sorted(fs.names(folder))
+    except OSError:
+        return []
 
 
 def _is_stream(name: str) -> bool:

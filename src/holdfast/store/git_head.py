@@ -1,7 +1,8 @@
-"""Which git commit is checked out, read from the git directory itself: no subprocess, a few stats when cached.
+"""What git has checked out and staged, read from the git directory itself: no subprocess, a few stats when cached.
 
 The files engine starts a new segment whenever this changes, so the answer only has to be *different* after
-every commit, checkout, reset, rebase, amend and branch switch; it is compared, never interpreted.
+every commit, checkout, reset, rebase, amend, stash and branch switch; it is compared, never interpreted. Time
+stamps are part of it: a commit that was made and taken back leaves the same HEAD, but git keeps the commit.
 """
 
 from __future__ import annotations
@@ -12,6 +13,14 @@ from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
 
 NO_GIT = ""
+_LARGEST_INDEX = 4 << 20
+"""A larger index is not searched: a needless new segment costs less than reading it."""
+_PLAIN_VERSIONS = (2, 3)
+"""Versions of git's index that hold every path in full; version 4 leaves out what two paths share."""
+
+_THEN = "\t"
+
+Stamp = tuple[int, int, int] | None
 
 
 def find_git(fs: FileSystem, folder: str) -> tuple[str, str] | None:
@@ -43,21 +52,66 @@ class GitHead:
         self._fs = fs
         self._places = find_git(fs, folder)
         self._watched: list[str] = []
-        self._stamps: list[tuple[int, int, int] | None] = []
+        self._stamps: list[Stamp] = []
         self._token = NO_GIT
+        self._head = NO_GIT
+
+    @property
+    def common(self) -> str | None:
+        """The directory that all worktrees of the repository share; None without git."""
+        return self._places[1] if self._places else None
+
+    def head(self) -> str:
+        """Branch and commit, such as ``refs/heads/main 1f3…``, or the commit alone; empty without git."""
+        self.token()
+        return self._head
+
+    @staticmethod
+    def head_in(token: str) -> str:
+        """Branch and commit in an earlier token."""
+        return token.partition(_THEN)[0]
 
     def token(self) -> str:
-        """Branch and commit, such as ``refs/heads/main 1f3…``; empty without git."""
+        """A text that differs from every earlier one once git may have committed something; empty without git."""
         if self._places is None:
             return NO_GIT
         if self._watched and [self._stamp(path) for path in self._watched] == self._stamps:
             return self._token
         git, common = self._places
-        self._watched = [os.path.join(git, "HEAD")]
+        self._watched, self._stamps = [], []
         # Stamps are taken before reading: a change in between shows up as a changed stamp the next time.
-        self._stamps = [self._stamp(self._watched[0])]
-        self._token = self._resolve(common, _read(self._fs, self._watched[0]).strip())
+        self._watch(os.path.join(git, "HEAD"))
+        self._watch(os.path.join(common, "refs", "stash"))
+        self._head = self._resolve(common, _read(self._fs, self._watched[0]).strip())
+        stamps = " ".join("-" if stamp is None else _text(stamp) for stamp in self._stamps)
+        self._token = f"{self._head}{_THEN}{stamps}"
         return self._token
+
+    def index(self) -> str:
+        """A text that differs once something was staged; empty without git or index."""
+        stamp = self._stamp(os.path.join(self._places[0], "index")) if self._places else None
+        return _text(stamp) if stamp else ""
+
+    def may_be_staged(self, path: str) -> bool:
+        """Whether git's index may hold a file whose path ends in ``path``."""
+        if self._places is None:
+            return False
+        index = os.path.join(self._places[0], "index")
+        try:
+            if self._fs.stat(index).st_size > _LARGEST_INDEX:
+                return True
+            data = steps.read_whole(self._fs, index)
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
+        plain = data[:4] == b"DIRC" and int.from_bytes(data[4:8], "big") in _PLAIN_VERSIONS
+        return not plain or path.encode() in data or self._index_is_split()
+
+    def _index_is_split(self) -> bool:
+        """Whether some of the index's paths are in a second file."""
+        assert self._places is not None
+        return any(name.startswith("sharedindex.") for name in self._fs.names(self._places[0]))
 
     def _resolve(self, common: str, head: str) -> str:
         if not head.startswith("ref:"):
@@ -74,13 +128,13 @@ class GitHead:
                 return f"{ref} {line.split(' ')[0]}"
         tables = os.path.join(common, "reftable", "tables.list")
         self._watch(tables)
-        return f"{ref} {_read(self._fs, tables)}"
+        return f"{ref} {_read(self._fs, tables)}".strip()
 
     def _watch(self, path: str) -> None:
         self._watched.append(path)
         self._stamps.append(self._stamp(path))
 
-    def _stamp(self, path: str) -> tuple[int, int, int] | None:
+    def _stamp(self, path: str) -> Stamp:
         try:
             found = self._fs.stat(path)
         except OSError:
@@ -97,3 +151,8 @@ def _read(fs: FileSystem, path: str) -> str:
 
 def _is_folder(mode: int) -> bool:
     return mode & 0o170000 == 0o040000
+
+
+def _text(stamp: tuple[int, int, int]) -> str:
+    node, changed, size = stamp
+    return f"{node:x}.{changed:x}.{size:x}"

@@ -39,8 +39,8 @@ GITATTRIBUTES = """\
 # Long messages are kept with their hash.
 message-*.txt -text
 # Views are made from segments; the next command makes them anew whatever a merge left.
-STATE.md text eol=lf linguist-generated
-state.json text eol=lf linguist-generated
+STATE.md text eol=lf merge=holdfast-view linguist-generated
+state.json text eol=lf merge=holdfast-view linguist-generated
 """
 
 GITIGNORE = """\

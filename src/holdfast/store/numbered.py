@@ -6,10 +6,9 @@ store, or of a stream that was forgotten and begun again, does not fit and leads
 
 from __future__ import annotations
 
-from typing import Any
-
 from holdfast.core.stream import flat
 from holdfast.errors import Conflict, Refused, Unavailable, Usage
+from holdfast.typed import Any
 
 
 def place_of(cursor: Any) -> tuple[int, str] | None:

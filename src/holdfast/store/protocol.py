@@ -7,15 +7,15 @@ rules and views: the caller folds. ``holdfast.testing.conformance`` checks every
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, Protocol
 
 from holdfast.core.commit import Commit, Draft
+from holdfast.typed import Any, Protocol, Record
 
 Cursor = Any
 """How far a reader has come: opaque, JSON-able, given back by ``read`` and ``append``."""
 
 
-class Capabilities(NamedTuple):
+class Capabilities(Record):
     """What an engine promises; the conformance suite checks what is claimed and what is denied."""
 
     name: str
@@ -32,7 +32,7 @@ LONG_TAIL = 100
 """A tail of so many lines, or of the whole stream, is durable when ``read`` gives it: a snapshot may hold it."""
 
 
-class Tail(NamedTuple):
+class Tail(Record):
     """What a stream holds beyond a cursor."""
 
     lines: Iterable[bytes]
@@ -50,7 +50,7 @@ class Tail(NamedTuple):
     """Lines that could not be read. They are never part of ``lines``."""
 
 
-class Fault(NamedTuple):
+class Fault(Record):
     """Something in a store that is not as it should be."""
 
     stream: str
@@ -63,7 +63,7 @@ class Fault(NamedTuple):
     """What was done about it, or what can be done."""
 
 
-class Ground(NamedTuple):
+class Ground(Record):
     """What a plan stands on while it holds the stream: nobody else can append until it returns."""
 
     tail: Tail
@@ -73,7 +73,7 @@ class Ground(NamedTuple):
     that are not checked out. Engines that cannot be branched give an empty one."""
 
 
-class Planned(NamedTuple):
+class Planned(Record):
     """What a plan decided to write."""
 
     draft: Draft
@@ -84,7 +84,7 @@ Plan = Callable[[Ground], Planned]
 """Decides what to write, given everything that is new. Raises to write nothing. May be called again."""
 
 
-class Appended(NamedTuple):
+class Appended(Record):
     commit: Commit
     cursor: Cursor
     """Covers the tail that the plan saw and the new commit. Meaningless if ``repeated``; None if left unread."""

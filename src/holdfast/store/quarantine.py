@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
 
 from holdfast.core import moment
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
 from holdfast.store import segments
+from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from holdfast.store.stream_reader import Place
@@ -26,22 +26,32 @@ def cut_torn_tail(fs: FileSystem, place: Place, stream: str, path: str, fd: int)
     if good.offset == found.st_size:
         return good
     tail = steps.read_range(fs, fd, good.offset, found.st_size)
+    what = "a torn tail: bytes behind the last whole line, never acknowledged as a commit"
+    save_aside(place, stream, path, tail, what, line=good.rows + 1, offset=good.offset)
+    fs.truncate(fd, good.offset)
+    fs.sync(fd)
+    return good
+
+
+def save_aside(
+    place: Place, stream: str, path: str, data: bytes, what: str, *, line: int = 1, offset: int = 0
+) -> str:
+    """Keep bytes in quarantine, durably, with a report; returns where they are, relative to the workspace."""
+    fs = place.fs
     folder = os.path.join(place.local, "quarantine")
     steps.make_folders(fs, folder)
-    name = f"{stream.replace('/', '+')}+{os.path.basename(path)}+{good.offset}+{place.clock()}"
-    steps.replace(fs, os.path.join(folder, f"{name}.bin"), tail, tag=place.tag, durable=True)
+    name = f"{stream.replace('/', '+')}+{os.path.basename(path)}+{offset}+{place.clock()}"
+    steps.replace(fs, os.path.join(folder, f"{name}.bin"), data, tag=place.tag, durable=True)
     steps.sync_names(fs, folder, place.root)
     report = {
         "stream": stream,
         "segment": os.path.basename(path),
-        "line": good.rows + 1,
-        "offset": good.offset,
-        "bytes": len(tail),
+        "line": line,
+        "offset": offset,
+        "bytes": len(data),
         "at": moment.iso(place.clock()),
-        "what": "a torn tail: bytes behind the last whole line, never acknowledged as a commit",
+        "what": what,
     }
-    data = json.dumps(report, indent=2).encode() + b"\n"
-    steps.replace(fs, os.path.join(folder, f"{name}.json"), data, tag=place.tag, durable=False)
-    fs.truncate(fd, good.offset)
-    fs.sync(fd)
-    return good
+    text = json.dumps(report, indent=2).encode() + b"\n"
+    steps.replace(fs, os.path.join(folder, f"{name}.json"), text, tag=place.tag, durable=False)
+    return f"local/quarantine/{name}.bin"

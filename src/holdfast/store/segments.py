@@ -9,20 +9,22 @@ from __future__ import annotations
 import heapq
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from holdfast.core import commit as codec
 from holdfast.core import ids
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
+from holdfast.typed import Record
 
 SUFFIX = ".jsonl"
+JOINED = "0" * ids.WRITER_LENGTH
+"""Stands for the writer in the name of a segment that archiving joined from all others."""
 CHUNK = 1 << 20
 CR = b"\r"
 """A line never ends in one, so a conversion to CRLF is undone by taking it away."""
 
 
-class Mark(NamedTuple):
+class Mark(Record):
     """How far a segment has been read."""
 
     offset: int
@@ -38,7 +40,7 @@ class Mark(NamedTuple):
     """Modification time in ns when it was read: another time means that it must be looked at again."""
 
 
-class Trouble(NamedTuple):
+class Trouble(Record):
     """A line that is not as it should be."""
 
     line: int
@@ -47,7 +49,7 @@ class Trouble(NamedTuple):
     """The commit in the line is whole and is used all the same."""
 
 
-class Part(NamedTuple):
+class Part(Record):
     """What was read from one segment beyond a mark."""
 
     mark: Mark
@@ -86,6 +88,15 @@ def is_segment(name: str) -> bool:
         and digits.isascii()
         and digits.isdigit()
     )
+
+
+def archive_of(root: str, stream: str) -> str:
+    """Where a session goes when it is archived, by the month of its id; empty for other streams."""
+    kind, _, name = stream.partition("/")
+    if kind != "sessions":
+        return ""
+    session = name.rpartition("/")[2]
+    return os.path.join(root, "history", session[:7], session)
 
 
 class Chain:

@@ -13,7 +13,6 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from threading import RLock
-from typing import Any
 
 from holdfast.core import ids
 from holdfast.core.commit import GENESIS, decode, encode, fault_of, id_of, looks_right, sum_of
@@ -26,6 +25,7 @@ from holdfast.store import sqlite_file
 from holdfast.store.numbered import check_expected, check_op, closed, place_of, plan_wrote
 from holdfast.store.protocol import Appended, Capabilities, Cursor, Fault, Ground, Plan, Tail
 from holdfast.store.sqlite_rows import Row, checked, head_of, is_text, row
+from holdfast.typed import Any
 
 _FROM = """
 SELECT commits.seq, commits.id, commits.line FROM streams JOIN commits ON commits.stream = streams.number

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from holdfast.core.commit import GENESIS, decode, fault_of, id_of, sum_of
 from holdfast.core.stream import checked_stream
 from holdfast.errors import HoldfastError
 from holdfast.store.protocol import Fault
 from holdfast.store.sqlite_rows import row
+from holdfast.typed import Any
 
 COLUMNS = "the id or op column differs from the line"
 

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import os
 from _thread import allocate_lock
-from typing import TYPE_CHECKING
 
 from holdfast.core import commit as codec
 from holdfast.core import ids, moment
 from holdfast.errors import Conflict, Unavailable, UnknownOutcome
 from holdfast.fs import steps
-from holdfast.store import segments
+from holdfast.store import kept, segments
 from holdfast.store.numbered import check_op
 from holdfast.store.protocol import Appended, Cursor, Ground, Plan, Tail
 from holdfast.store.segments import UNREAD, Mark
 from holdfast.store.stream_reader import SUM_AND_END, Place, StreamReader
 from holdfast.store.writer import BLANK, Memory, decode_memory, encode_memory, read_note
+from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from holdfast.store.ops import Ops
@@ -43,6 +43,7 @@ class StreamFiles(StreamReader):
     ) -> Appended:
         written = False
         try:
+            self._place.identity.writer()  # before anything is read: a copied folder is put in order first
             self.lock()
             try:
                 still = cursor is not None and cursor is self._latest and self._undisturbed()
@@ -85,6 +86,7 @@ class StreamFiles(StreamReader):
                     memory.highest,
                     commit_id,
                     {**memory.numbers, **planned.numbers} if planned.numbers else memory.numbers,
+                    memory.git_index,
                 )
                 self._remember(memory)
                 after = None if blind else self._covering(tail, memory, commit_id)
@@ -138,6 +140,7 @@ class StreamFiles(StreamReader):
                 self._fs.stat(self.folder).st_mtime_ns == self._folder_stamp
                 and self._fs.stat_handle(self._segment_fd).st_size == memory.size
                 and self._place.head.token() == memory.token
+                and self._place.head.index() == memory.git_index
             )
         except FileNotFoundError:
             return False
@@ -206,30 +209,36 @@ class StreamFiles(StreamReader):
                 self._memory = None
         highest = self._memory.highest if self._memory else 0
         marks: dict[str, Mark] = tail.cursor["s"]
-        for name in self._listed:
-            if name.startswith(writer) and segments.number_of(name) > highest and marks[name].lines:
-                writer = identity.renew(writer)
-                self._memory = None
-                break
+        unknown = any(
+            name.startswith(writer) and segments.number_of(name) > highest and marks[name].lines
+            for name in self._listed
+        )
+        if unknown or kept.knows_more(self._place, self.stream, writer, self._memory, self._listed):
+            writer = identity.renew(writer)
+            self._memory = None
         self._own_generation = 0
         return self._memory or BLANK._replace(writer=writer)
 
     def _ready(self, memory: Memory, tail: Tail) -> Memory:
         """The memory with a segment that may be appended to: the current one if every condition holds (I2)."""
-        token = self._place.head.token()
+        token, index = self._place.head.token(), self._place.head.index()
         if memory.segment < 0:
             memory = self._mended(memory)
         if memory.segment and memory.token == token:
             name = segments.name_of(memory.writer, memory.segment)
+            if memory.git_index != index:
+                if self._place.head.may_be_staged(f"{self.stream}/events/{name}"):
+                    return self._new_segment(memory, token, index)
+                memory = memory._replace(git_index=index)
             mark = tail.cursor["s"].get(name)
-            if mark is not None and self._open_segment(name):
+            if mark is not None and name not in self._put_away and self._open_segment(name):
                 size = self._fs.stat_handle(self._segment_fd).st_size
                 if size == memory.size == mark.offset and memory.sum == mark.sum:
                     return memory
                 memory = self._continue(memory, mark, size)
                 if memory.segment:
                     return memory
-        return self._new_segment(memory, token)
+        return self._new_segment(memory, token, index)
 
     def _open_segment(self, name: str) -> bool:
         path = self._path(name)
@@ -271,13 +280,11 @@ class StreamFiles(StreamReader):
         end = self._fs.read(self._segment_fd, SUM_AND_END, max(0, memory.size - SUM_AND_END))
         return end.endswith(memory.sum.encode() + b'"}\n')
 
-    def _new_segment(self, memory: Memory, token: str) -> Memory:
+    def _new_segment(self, memory: Memory, token: str, index: str) -> Memory:
         """Open the next segment. Its name is durable before anybody can append to it (I3)."""
         self._close_segment()
         writer = memory.writer
-        own = [segments.number_of(name) for name in self._listed if name.startswith(writer)]
-        number = max(own, default=0)
-        number = max(number, memory.highest) + 1
+        number = self._next_number(memory)
         path = self._path(segments.name_of(writer, number))
         try:
             self._segment_fd = self._fs.open(path, steps.CREATE)
@@ -287,12 +294,26 @@ class StreamFiles(StreamReader):
         self._segment_path = path
         self._segment_node = self._fs.stat_handle(self._segment_fd).st_ino
         self._renew_listing(sorted([*self._listed, os.path.basename(path)]))
+        kept.keep(self._place, self.stream, path)
         steps.sync_names(self._fs, self.folder, os.path.dirname(self._place.root))
         memory = memory._replace(
-            segment=number, size=0, sum=codec.GENESIS, rows=0, token=token, highest=number
+            segment=number, size=0, sum=codec.GENESIS, rows=0, token=token, highest=number, git_index=index
         )
         self._remember(memory)
         return memory
+
+    def _next_number(self, memory: Memory) -> int:
+        own = [segments.number_of(name) for name in self._listed if name.startswith(memory.writer)]
+        return max(memory.highest, *own, 0) + 1
+
+    def take_number(self) -> str:
+        """The path of a new own segment, for commits that are brought back. The caller holds the stream."""
+        memory = self._recall(self.read(None))
+        if memory.segment < 0:
+            memory = self._mended(memory)
+        number = self._next_number(memory)
+        self._remember(memory._replace(segment=0, highest=number))
+        return self._path(segments.name_of(memory.writer, number))
 
     def _write(self, line: bytes, size: int) -> None:
         try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from itertools import count, pairwise
-from typing import Any, NamedTuple
 
 from holdfast.core import commit as codec
 from holdfast.core import ids
@@ -15,6 +14,7 @@ from holdfast.store.git_head import GitHead
 from holdfast.store.protocol import LONG_TAIL, Cursor, Fault, Tail
 from holdfast.store.segments import UNREAD, Mark
 from holdfast.store.writer import Identity
+from holdfast.typed import Any, Record
 
 _IN_MEMORY = 8 << 20
 """Streams up to this size are read whole at once; larger ones in a second, streaming pass."""
@@ -25,7 +25,7 @@ _serials = count()
 SUM_AND_END = codec.SUM_LENGTH + len('"}\r\n')
 
 
-class Place(NamedTuple):
+class Place(Record):
     """What all streams of a workspace share."""
 
     fs: FileSystem
@@ -45,6 +45,7 @@ class StreamReader:
     def __init__(self, place: Place, stream: str) -> None:
         self.stream = stream
         self.folder = os.path.join(place.root, *stream.split("/"), "events")
+        self.archive = segments.archive_of(place.root, stream)
         self._serial = next(
             _serials
         )  # marks this reader's cursors; an id() could come back in another reader
@@ -55,7 +56,9 @@ class StreamReader:
         self._segment_node = 0
         self._seen_path, self._seen_node = "", 0
         self._listed: list[str] = []
+        self._put_away: frozenset[str] = frozenset()
         self._folder_stamp = -1
+        self._listed_at = -1
         self._generation = 0
         self._own_newest: str | None = None
         self._own_generation = 0
@@ -74,6 +77,8 @@ class StreamReader:
         return segments.merged(parts, newest_first=True)
 
     def _path(self, name: str) -> str:
+        if name in self._put_away:
+            return f"{self.archive}{os.sep}events{os.sep}{name}"
         return f"{self.folder}{os.sep}{name}"
 
     def _names(self) -> list[str]:
@@ -81,14 +86,31 @@ class StreamReader:
         try:
             stamp = self._fs.stat(self.folder).st_mtime_ns
         except FileNotFoundError:
-            if self._listed or not self._generation:
-                self._renew_listing([])
+            self._renew_listing(self._with_archived([]))
             return self._listed
         if stamp != self._folder_stamp:
-            self._renew_listing(sorted(filter(segments.is_segment, self._fs.names(self.folder))))
+            if stamp != self._listed_at:
+                # The names may be the same and the files others: git replaces files, which is seen here alone.
+                self._listed_at = stamp
+                self._generation += 1
+            self._renew_listing(
+                self._with_archived(list(filter(segments.is_segment, self._fs.names(self.folder))))
+            )
             now = self._place.clock() * 1_000_000
             self._folder_stamp = stamp if stamp < now - _SETTLED_NS else -1
         return self._listed
+
+    def _with_archived(self, live: list[str]) -> list[str]:
+        """The names in the stream's folder, and those that lie in the archive: joined ones, and others that a merge
+        moved there because git took the archiving for the renaming of a folder."""
+        self._put_away = frozenset()
+        if self.archive:
+            try:
+                names = self._fs.names(f"{self.archive}{os.sep}events")
+                self._put_away = frozenset(filter(segments.is_segment, names)).difference(live)
+            except FileNotFoundError:
+                pass
+        return sorted([*live, *self._put_away])
 
     def _renew_listing(self, names: list[str]) -> None:
         if names != self._listed or not self._generation:
@@ -99,7 +121,11 @@ class StreamReader:
         """The one segment that this place may still append to: only its length changes between listings."""
         if self._own_generation != self._generation:
             writer = self._place.identity.stored()
-            own = [name for name in self._listed if name.startswith(writer)] if writer else []
+            own = (
+                [n for n in self._listed if n.startswith(writer) and n not in self._put_away]
+                if writer
+                else []
+            )
             self._own_newest = max(own, key=segments.number_of) if own else None
             self._own_generation = self._generation
         return self._own_newest
@@ -143,6 +169,8 @@ class StreamReader:
             new_faults += [(f"{name}:{t.line}", t.what, t.kept) for t in part.troubles]
         if parts > 1:
             lines.sort(key=codec.id_of)
+            if any(codec.id_of(one) == codec.id_of(other) for one, other in pairwise(lines)):
+                return None  # a segment arrived together with a copy of it
         if lines:
             if codec.id_of(lines[0]) <= head:  # history arrived that belongs before what the reader has
                 return None
@@ -169,7 +197,7 @@ class StreamReader:
         at_hand = path == self._segment_path and found.st_ino == self._segment_node
         fd = self._segment_fd if at_hand else self._fs.open(path, os.O_RDONLY)
         try:
-            if not trusted and mark.offset and not self._ends_with(fd, mark):
+            if mark.offset and not self._ends_with(fd, mark):
                 return None
             return segments.read_open_part(self._fs, fd, mark, found.st_size, found.st_mtime_ns)
         finally:
@@ -179,7 +207,8 @@ class StreamReader:
     def _ends_with(self, fd: int, mark: Mark) -> bool:
         """Whether the line before the mark is the one that was read then."""
         end = self._fs.read(fd, SUM_AND_END, max(0, mark.offset - SUM_AND_END))
-        return bool(mark.sum) and end.rstrip(b"\r\n").endswith(mark.sum.encode() + b'"}')
+        whole = bool(mark.sum) and end.endswith(b"\n")
+        return whole and end.rstrip(b"\r\n").endswith(mark.sum.encode() + b'"}')
 
     def _read_all(self, names: list[str]) -> Tail:
         """Everything, from the first line on."""
@@ -243,12 +272,21 @@ class StreamReader:
         )
 
 
+def _is_joined(name: str) -> bool:
+    return name.startswith(segments.JOINED) and segments.is_segment(name)
+
+
 def _may_repeat(marks: dict[str, Mark]) -> bool:
-    """Whether two segments of one writer overlap in their ids, which only a copy of a segment can do."""
+    """Whether two segments with ids of one writer overlap, which only a copy of a segment can do.
+
+    A copy can be in a segment of another writer: what counts is who wrote its commits. A joined one has all writers'.
+    """
+    if len(marks) > 1 and any(map(_is_joined, marks)):
+        return True
     reach: dict[str, list[tuple[str, str]]] = {}
-    for name, mark in marks.items():
+    for mark in marks.values():
         if mark.first:
-            reach.setdefault(segments.writer_of(name), []).append((mark.first, mark.last))
+            reach.setdefault(mark.first[-ids.WRITER_LENGTH :], []).append((mark.first, mark.last))
     for spans in reach.values():
         spans.sort()
         if any(earlier[1] >= later[0] for earlier, later in pairwise(spans)):

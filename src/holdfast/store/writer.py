@@ -15,19 +15,20 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from typing import Any, NamedTuple
 from zlib import crc32
 
 from holdfast.core import ids
+from holdfast.core.stream import flat
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
+from holdfast.typed import Any, Record
 
 _NOTE = 1 << 16
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 _text = json.encoder.encode_basestring_ascii
 
 
-class Memory(NamedTuple):
+class Memory(Record):
     """What the writer remembers of one stream."""
 
     writer: str
@@ -43,16 +44,18 @@ class Memory(NamedTuple):
     clock: str
     """The latest id that it ever wrote."""
     numbers: dict[str, int]
+    git_index: str
+    """What git's index was when the segment was last seen not to be in it."""
 
 
-BLANK = Memory("", 0, 0, "", 0, "", 0, ids.ZERO, {})
+BLANK = Memory("", 0, 0, "", 0, "", 0, ids.ZERO, {}, "")
 
 
 def encode_memory(memory: Memory) -> bytes:
     """One line: checksum, the plain fields, and last the two that may hold any text."""
-    writer, segment, size, line_sum, rows, token, highest, clock, numbers = memory
+    writer, segment, size, line_sum, rows, token, highest, clock, numbers, index = memory
     plain = f"{writer or '-'} {segment} {size} {line_sum or '-'} {rows} {highest} {clock}"
-    body = f"{plain} [{_text(token)},{_encode(numbers) if numbers else '{}'}]".encode()
+    body = f'{plain} [{_text(token)},{_encode(numbers) if numbers else "{}"},"{index}"]'.encode()
     return b"%08x %s\n" % (crc32(body), body)
 
 
@@ -63,11 +66,19 @@ def decode_memory(note: bytes) -> Memory | None:
         if int(note[:8], 16) != crc32(body):
             return None
         writer, segment, size, line_sum, rows, highest, clock, rest = body.decode().split(" ", 7)
-        token, numbers = json.loads(rest)
+        token, numbers, index = json.loads(rest)
         return Memory(
-            writer, int(segment), int(size), line_sum, int(rows), token, int(highest), clock, numbers
+            writer, int(segment), int(size), line_sum, int(rows), token, int(highest), clock, numbers, index
         )
     except (ValueError, TypeError):
+        return None
+
+
+def remembered(fs: FileSystem, local: str, stream: str) -> Memory | None:
+    """What the writer remembers of a stream, read without the lock: to be shown, not to be built on."""
+    try:
+        return decode_memory(steps.read_whole(fs, os.path.join(local, "locks", f"{flat(stream)}.lock")))
+    except OSError:
         return None
 
 
@@ -86,6 +97,8 @@ class Identity:
         self._random_bits = random_bits
         self._tag = tag
         self._writer = ""
+        self.copied: Callable[[str, str], None] | None = None
+        """Called with the old and the new name when the folder turns out to be a copy."""
 
     def writer(self) -> str:
         """The current identity; a new one where there is none or the folder was copied."""
@@ -113,6 +126,8 @@ class Identity:
                 self._writer = stored
                 return stored
             writer = ids.random_text(self._random_bits(64), ids.WRITER_LENGTH)
+            if self.copied is not None and not stored and (before := self._named()):
+                self.copied(before, writer)
             self._fs.close(self._fs.open(self._anchor, os.O_RDWR | os.O_CREAT))
             note = {"writer": writer, "anchor": self._stamp()}
             steps.replace(
@@ -122,6 +137,14 @@ class Identity:
             return writer
         finally:
             self._fs.close(lock)
+
+    def _named(self) -> str:
+        """The writer in the file, whether or not the file belongs here."""
+        try:
+            writer = str(json.loads(steps.read_whole(self._fs, self._path))["writer"])
+            return writer if ids.is_writer(writer) else ""
+        except (OSError, ValueError, KeyError, TypeError):
+            return ""
 
     def _load(self) -> str:
         try:

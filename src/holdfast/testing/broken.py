@@ -108,7 +108,7 @@ class LostWrite(_Around):
             raise Enough
 
         try:
-            self.inner.append(stream, pretend, cursor=cursor, expect=expect, op=op)  # type: ignore[arg-type]
+            self.inner.append(stream, pretend, cursor=cursor, expect=expect, op=op, unread=unread)  # type: ignore[arg-type]
         except Enough:
             return Appended(made[0], cursor, tail.version + 1, False)
         raise AssertionError("the plan was not called")

@@ -179,6 +179,13 @@ class Recording(Wrapped):
         self._names[folder][name] = node
         self._add(Step("move", node, folder, name, from_folder=from_folder, from_name=from_name), target)
 
+    def link(self, source: str, target: str) -> None:
+        super().link(source, target)
+        if self._inside(target) and (node := self._find(source)) is not None:
+            folder, name = self._place(target)
+            self._names[folder][name] = node
+            self._add(Step("name", node, folder, name), target)
+
     def unlink(self, path: str) -> None:
         super().unlink(path)
         self._unname(path)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from holdfast.core import commit as codec
 from holdfast.core import fold, ids
 from holdfast.core.commit import Commit, Draft, Event
+from holdfast.core.concepts import batch
 from holdfast.core.concepts import session as session_concept
 from holdfast.core.moment import iso
 from holdfast.core.numbers import Mint
@@ -62,8 +63,24 @@ class Choice:
         chosen: str = known[self.number % len(known)]
         return chosen
 
+    def id_with(self, name: str, field: str) -> str:
+        """An open entry in which the field holds something, if there is one."""
+        entries = self._state[name]["open"].values()
+        return next((entry["id"] for entry in entries if entry[field]), None) or self.id_in(name)
+
     def maybe_id_in(self, name: str) -> str | None:
         return self.id_in(name) if self.number % 3 else None
+
+    def held_item(self, host: str) -> tuple[str, int, dict[str, str]]:
+        """An item of a batch that this writer holds, with its claim; one that nobody holds if there is none."""
+        me = {"host": host}
+        held = [
+            (batch["id"], int(item), me)
+            for batch in self._state["batches"]["open"].values()
+            for item, claim in batch["running"].items()
+            if claim["claimant"] == me
+        ]
+        return held[self.number % len(held)] if held else (self.id_in("batches"), 0, me)
 
     def one_of(self, options: Iterable[str]) -> str:
         listed = list(options)
@@ -73,7 +90,14 @@ class Choice:
         return self.text if self.number % 2 else None
 
 
-Run = Callable[[Session, Choice], object]
+Run = Callable[["Replica", Choice], object]
+
+
+def _holder(session: Any) -> str:
+    """Who takes items of a batch: the writer of a replica, the place of a real session."""
+    return str(getattr(session, "writer", None) or session.workspace.where)
+
+
 COMMANDS: dict[str, Run] = {
     "goal": lambda s, c: s.set_goal(c.unique),
     "focus": lambda s, c: s.set_focus(c.unique),
@@ -123,6 +147,16 @@ COMMANDS: dict[str, Run] = {
     "compaction": lambda s, c: s.compacted(c.maybe_text(), trigger="auto"),
     "checkpoint": lambda s, c: s.checkpoint(c.text, pending=[c.text] * (c.number % 30), tools=["Read"]),
     "note": lambda s, c: s.note(c.text),
+    "batch create": lambda s, c: s.create_batch([c.text] * (c.number % 4 + 1), retries=c.number % 2),
+    "batch begin": lambda s, c: s.begin_batch(c.id_in("batches"), ["echo", "{item}"]),
+    "batch claim": lambda s, c: s.commit(
+        lambda state, mint: batch.claim(state, c.id_in("batches"), {"host": _holder(s)}, [])[0]
+    ),
+    "batch finish": lambda s, c: s.finish_item(*c.held_item(_holder(s)), c.text),
+    "batch fail": lambda s, c: s.fail_item(*c.held_item(_holder(s)), c.text),
+    "batch release": lambda s, c: s.release_items(c.id_in("batches"), _holder(s)),
+    "batch retry": lambda s, c: s.retry_failed(c.id_with("batches", "failed")),
+    "batch abandon": lambda s, c: s.abandon_batch(c.id_in("batches"), c.text),
 }
 
 
@@ -136,6 +170,7 @@ FAMILIES = (
     ("risk add", "risk close"),
     ("blocker add", "blocker close", "next add", "next done"),
     ("error", "remedy", "legal", "compaction", "checkpoint", "note"),
+    tuple(name for name in COMMANDS if name.startswith("batch ")),
     tuple(COMMANDS),
 )
 """Commands that act on each other. A history draws from one or two families: with all of them at once, two writers
@@ -158,6 +193,8 @@ def histories(writers: int, longest: int = 60) -> st.SearchStrategy[list[Step]]:
 
 class Replica(Session):
     """A session as one writer has it: its own commits, and those it has taken in."""
+
+    writer: str
 
     def __init__(self, writer: str, clock: Callable[[], int]) -> None:
         self.writer = writer

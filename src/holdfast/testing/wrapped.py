@@ -16,6 +16,7 @@ CHANGES = frozenset(
         "write_at",
         "truncate",
         "rename",
+        "link",
         "unlink",
         "make_folder",
         "remove_folder",
@@ -67,6 +68,9 @@ class Wrapped:
 
     def rename(self, source: str, target: str) -> None:
         self.around("rename", target, lambda: self.inner.rename(source, target))
+
+    def link(self, source: str, target: str) -> None:
+        self.around("link", target, lambda: self.inner.link(source, target))
 
     def unlink(self, path: str) -> None:
         self.around("unlink", path, lambda: self.inner.unlink(path))

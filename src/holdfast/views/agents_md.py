@@ -6,9 +6,8 @@ markers) is reported with its lines, and the file stays as it is.
 
 from __future__ import annotations
 
-from typing import Any
-
 from holdfast.errors import Refused
+from holdfast.typed import Any
 from holdfast.views import parts
 from holdfast.views.fence import RULE, fenced, quoted, token
 from holdfast.views.seal import MARK, condition, sealed

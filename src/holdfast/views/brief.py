@@ -8,9 +8,9 @@ counted, and the command that shows it is named.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
 
 from holdfast.errors import Usage
+from holdfast.typed import Any, Record
 from holdfast.views.brief_sections import Section, sections
 from holdfast.views.fence import RULE, token
 
@@ -23,7 +23,7 @@ _FIRST = 5
 """Lines that each section gets before any gets more."""
 
 
-class Brief(NamedTuple):
+class Brief(Record):
     """A packet and what it cost."""
 
     text: str

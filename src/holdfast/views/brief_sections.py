@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, overload
+from typing import overload
 
 from holdfast.core import contested
+from holdfast.typed import Any, Record
 from holdfast.views import parts
 from holdfast.views.fence import fenced, origin, quoted, token
 
@@ -13,7 +14,7 @@ _LONG = 400
 _SHORT = 240
 
 
-class Section(NamedTuple):
+class Section(Record):
     name: str
     """What its lines are, in the plural: for counting what was left out."""
     title: str

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from holdfast.core.concepts.budget import STRATEGIES, ZONES
+from holdfast.typed import Any
 
 LIGHTS = {"comfortable": "🟢", "deliberate": "🟡", "warning": "🟠", "stop": "🔴"}
 _HERE = " ← YOU ARE HERE"

@@ -7,9 +7,8 @@ where it begins and where it ends.
 
 from __future__ import annotations
 
-from typing import Any
-
 from holdfast.core.ids import only
+from holdfast.typed import Any
 from holdfast.views.markdown import code_of, visible
 
 RULE = (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from holdfast.core import contested
+from holdfast.typed import Any
 from holdfast.views import parts
 from holdfast.views.budget import budget_lines
 from holdfast.views.markdown import cell, inline
@@ -163,7 +163,7 @@ def _head(state: dict[str, Any], title: str) -> list[str]:
 
 
 def _page(lines: list[str], state: dict[str, Any]) -> str:
-    return sealed("\n".join(lines).rstrip("\n") + "\n", state["head"])
+    return sealed("\n".join(lines).rstrip("\n") + "\n", state)
 
 
 def _minute(at: str) -> str:

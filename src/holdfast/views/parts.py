@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from holdfast.core import contested
+from holdfast.typed import Any
 
 Entry = dict[str, Any]
 

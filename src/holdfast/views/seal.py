@@ -8,25 +8,33 @@ from __future__ import annotations
 
 from holdfast.core import ids
 from holdfast.core.hashing import blake2b
+from holdfast.typed import Any
 
 MARK = "sealed: "
 _LENGTH = 16
-_HASH_AT = len(MARK) + ids.ID_LENGTH + len(" ")
-ADDED = ids.ID_LENGTH + len(" ") + _LENGTH
+_HASH_AT = len(MARK) + ids.ID_LENGTH + len("+00000000 ")
+ADDED = _HASH_AT - len(MARK) + _LENGTH
 """Characters by which a seal makes a view longer."""
 
 
-def sealed(text: str, head: str | None) -> str:
+def sealed(text: str, state: dict[str, Any] | None) -> str:
     """The text with its seal filled in: the first empty ``sealed:`` field gets the hash of the whole, and the
-    id of the latest commit that the view shows. The field must come before all stored text."""
-    marked = text.replace(MARK, f"{MARK}{head or ids.ZERO} ", 1)
+    set of commits that the view shows. The field must come before all stored text."""
+    marked = text.replace(MARK, f"{MARK}{_commits(state)} ", 1)
     at = marked.index(MARK) + _HASH_AT
     return marked[:at] + _hash(marked) + marked[at:]
 
 
-def is_current(found: bytes | None, head: str) -> bool:
-    """Whether a view shows the state at ``head`` and nobody has edited it: it need not be made anew."""
-    if found is None or found.find(f"{MARK}{head} ".encode()) != found.find(MARK.encode()):
+def _commits(state: dict[str, Any] | None) -> str:
+    """Which commits are in the state. The latest one is not enough: a merge brings earlier ones."""
+    if state is None:
+        return f"{ids.ZERO}+{0:08x}"
+    return f"{state['head'] or ids.ZERO}+{state['mix']:08x}"
+
+
+def is_current(found: bytes | None, state: dict[str, Any]) -> bool:
+    """Whether a view shows this state and nobody has edited it: it need not be made anew."""
+    if found is None or found.find(f"{MARK}{_commits(state)} ".encode()) != found.find(MARK.encode()):
         return False
     return condition(found) == "intact"
 

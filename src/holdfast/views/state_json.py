@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from json.encoder import encode_basestring
-from typing import Any, NamedTuple
 
 from holdfast.core import contested
+from holdfast.typed import Any, Record
 from holdfast.views import parts
 from holdfast.views.markdown import hidden_in
 from holdfast.views.seal import ADDED, MARK, sealed
@@ -19,7 +19,7 @@ CAP = 10_000
 """Bytes of ``state.json``; a round number below 10 KB."""
 
 
-class Measure(NamedTuple):
+class Measure(Record):
     """How much of everything is shown."""
 
     shown: int
@@ -249,4 +249,4 @@ def render(state: dict[str, Any]) -> str:
         text = _inert(text)
         if len(text.encode()) + ADDED < CAP:
             break
-    return sealed(text, state["head"])
+    return sealed(text, state)

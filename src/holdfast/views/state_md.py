@@ -6,9 +6,8 @@ section for and a reader must not miss (contested values, decisions without outc
 
 from __future__ import annotations
 
-from typing import Any
-
 from holdfast.core import actions, contested
+from holdfast.typed import Any
 from holdfast.views import parts
 from holdfast.views.budget import budget_lines
 from holdfast.views.markdown import cell, inline
@@ -38,7 +37,7 @@ def render(state: dict[str, Any]) -> str:
         *_stack(state),
         *_recent(state),
     ]
-    return sealed("\n".join(lines).rstrip("\n") + "\n", state["head"])
+    return sealed("\n".join(lines).rstrip("\n") + "\n", state)
 
 
 def _field(text: object) -> str:

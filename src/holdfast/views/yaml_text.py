@@ -7,7 +7,8 @@ anything else; otherwise it is double-quoted, with escapes for what is not plain
 from __future__ import annotations
 
 import re
-from typing import Any
+
+from holdfast.typed import Any
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*")
 _RESERVED = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null"])

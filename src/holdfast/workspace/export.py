@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from holdfast.core.commit import Commit
 from holdfast.core.stream import PROJECT
 from holdfast.errors import NoSession, Usage
+from holdfast.typed import TYPE_CHECKING
 from holdfast.workspace.handle import Handle
 
 if TYPE_CHECKING:

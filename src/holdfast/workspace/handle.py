@@ -10,24 +10,25 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from holdfast.core import commit as codec
 from holdfast.core import fold, moment
 from holdfast.core.commit import Commit, Draft, Event
 from holdfast.core.numbers import Mint
-from holdfast.errors import Conflict, NotFound, Usage
+from holdfast.errors import Conflict, Forbidden, NotFound, Usage
 from holdfast.store.protocol import Ground, Planned
+from holdfast.typed import TYPE_CHECKING, Any, Record, Self
 from holdfast.workspace.working_set import WorkingSet
 
 if TYPE_CHECKING:
+    from holdfast.workspace.presence import Lease
     from holdfast.workspace.workspace import Workspace
 
 Rule = Callable[[dict[str, Any], Mint], list[Event]]
 _OP_CAP = 200
 
 
-class Receipt(NamedTuple):
+class Receipt(Record):
     """What a command left behind."""
 
     id: str
@@ -47,6 +48,7 @@ class Handle:
         self.stream = stream
         self._set = WorkingSet(workspace.store, stream)
         self._pinned: int | None = None
+        self._lease: Lease | None = None
 
     # -- the present --------------------------------------------------------------------------------------
 
@@ -98,15 +100,23 @@ class Handle:
         working_set = self._set
         judged = not isinstance(rule, list)
 
+        lease = self._lease
+
         def plan(ground: Ground) -> Planned:
+            if lease is not None:
+                lease.check()  # the stream is held: nobody who took the lease since can have written yet
             working_set.take(ground.tail)
             working_set.crowded = bool(ground.tail.lines)
             if isinstance(rule, list):
                 if working_set.crowded:
                     _ = working_set.state  # refuses, before writing, what this release cannot read
+                if working_set.archived:
+                    raise _archived(self.stream)
                 return Planned(Draft(tuple(rule), workspace.by, workspace.origin, op), {})
             mint = Mint(working_set.state, ground.writer, ground.numbers)
             events = tuple(rule(working_set.state, mint))
+            if working_set.archived and any(event.type != "session.restored" for event in events):
+                raise _archived(self.stream)
             return Planned(Draft(events, workspace.by, workspace.origin, op), mint.given)
 
         if judged and working_set.crowded:
@@ -125,6 +135,13 @@ class Handle:
             working_set.took(appended)
             workspace.changed(self)
         return _receipt(appended.commit, appended.version, appended.repeated)
+
+    def under(self, lease: Lease) -> Self:
+        """This handle under a lease: its commands are refused once somebody else has taken the lease."""
+        held = object.__new__(type(self))
+        held.__dict__.update(self.__dict__)
+        held._lease = lease
+        return held
 
     def update(self, change: Callable[[Self], Any], *, tries: int = 100) -> Any:
         """Read, decide, write, and do it all again if somebody wrote in between.
@@ -174,6 +191,13 @@ class Handle:
                 if event.type.startswith("x."):
                     value = step(value, event)
         return value
+
+
+def _archived(stream: str) -> Forbidden:
+    return Forbidden(
+        f"{stream} is archived and read-only; nothing was written.",
+        hint="`holdfast restore ID` takes it out of the archive.",
+    )
 
 
 def _receipt(commit: Commit, version: int, repeated: bool) -> Receipt:

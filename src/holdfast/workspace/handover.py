@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
 from holdfast.core.stream import PROJECT, last_part
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.store.project_folder import CONTINUE, HANDOFF, ProjectFolder, beside
 from holdfast.store.protocol import Fault
+from holdfast.typed import TYPE_CHECKING, Any, Record
 from holdfast.views import parts, seal
+from holdfast.workspace.alerts import alerts as around
 
 if TYPE_CHECKING:
     from holdfast.views.brief import Brief
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 AGENTS = "AGENTS.md"
 
 
-class Handover(NamedTuple):
+class Handover(Record):
     """What a handoff left behind."""
 
     receipt: Receipt
@@ -37,6 +37,7 @@ def make_brief(session: Session, budget: int | None = None) -> Brief:
 
     working_set = session.peek()
     alerts = [f"DAMAGED {fault.where}: {fault.what}; `holdfast doctor`" for fault in working_set.faults]
+    alerts += around(session)
     return brief.brief(
         working_set.state,
         project_state(session.workspace),

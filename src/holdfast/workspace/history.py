@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
 
 from holdfast.core.commit import Commit
+from holdfast.typed import Any, Record
 from holdfast.workspace.handle import Handle
 
 
-class Filter(NamedTuple):
+class Filter(Record):
     """Which commits are wanted; None is anything."""
 
     type: str | None = None

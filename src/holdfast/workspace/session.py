@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.core.stream import last_part, owner
 from holdfast.workspace.handle import Handle
 from holdfast.workspace.verbs.actions import Actions
+from holdfast.workspace.verbs.batches import Batches
 from holdfast.workspace.verbs.breaks import Breaks
 from holdfast.workspace.verbs.budgets import Budgets
 from holdfast.workspace.verbs.checkpoints import Checkpoints
@@ -22,6 +23,7 @@ from holdfast.workspace.verbs.tasks import Tasks
 
 class Session(
     Actions,
+    Batches,
     Breaks,
     Budgets,
     Checkpoints,

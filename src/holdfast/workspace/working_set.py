@@ -7,13 +7,14 @@ wrong with it costs no more than folding the stream again.
 from __future__ import annotations
 
 import json
-from typing import Any
 from zlib import crc32
 
 from holdfast import __version__
 from holdfast.core import fold, ids
 from holdfast.core.commit import Commit
+from holdfast.errors import HoldfastError
 from holdfast.store.protocol import LONG_TAIL, Appended, Cursor, Fault, Store, Tail
+from holdfast.typed import Any
 
 EVERY = LONG_TAIL
 """Commits between two snapshots: what an opening has to fold at most, whatever the length of the history."""
@@ -53,6 +54,11 @@ class WorkingSet:
             fold.fold(self._state, self._pending)
             self._pending = []
         return self._state
+
+    @property
+    def archived(self) -> bool:
+        """Whether the session was put away, as far as has been folded: what is pending is mostly the own last note."""
+        return bool(self._state and self._state.get("archived"))
 
     def refresh(self) -> None:
         """Take in what has been committed by anybody."""
@@ -119,7 +125,10 @@ class WorkingSet:
             separators=(",", ":"),
         ).encode()
         self._saved = self.version
-        self._store.put(self._note, b"%08x %s" % (crc32(body), body))
+        try:
+            self._store.put(self._note, b"%08x %s" % (crc32(body), body))
+        except HoldfastError:
+            pass  # only a cache, and often of a commit that is acknowledged: no reason to fail
 
     def _load(self) -> None:
         note = self._store.get(self._note)

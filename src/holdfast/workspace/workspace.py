@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Any, Self
 
 from holdfast.core import commit as codec
 from holdfast.core import concepts, ids, moment
@@ -12,20 +11,24 @@ from holdfast.core.hashing import blake2b
 from holdfast.core.ids import checked_name
 from holdfast.core.stream import PROJECT, last_part, owner, session_stream, user_stream
 from holdfast.core.text import NAME_CAP, checked_text
-from holdfast.errors import InvalidName, NoSession, NotFound, Refused
+from holdfast.errors import HoldfastError, InvalidName, NoSession, NotFound, Refused
 from holdfast.store import find
 from holdfast.store.protocol import Fault, Store
 from holdfast.store.url import open_store
+from holdfast.typed import TYPE_CHECKING, Any, Self
 from holdfast.workspace import publish
 from holdfast.workspace.handle import Handle
 from holdfast.workspace.session import Session
 
 if TYPE_CHECKING:
     from holdfast.store.beside import Beside
+    from holdfast.workspace.choose import Choice
     from holdfast.workspace.person import Person
+    from holdfast.workspace.presence import Presence
     from holdfast.workspace.project import Project
 
 POINTER = "local/current"
+SALT = "local/salt"
 
 
 def wall_clock() -> int:
@@ -73,6 +76,7 @@ class Workspace:
         self.origin = origin
         self._stale: dict[str, Handle] = {}
         self._published = 0
+        self._presence: Presence | None = None
         self._faults: list[Fault] = []
 
     @property
@@ -95,7 +99,9 @@ class Workspace:
         ``phases`` are entered in order, or as ``transitions`` allow (see ``Session.declare_phases``).
         """
         # The same op gives the same letters, so a repeated start finds the session that the first one made.
-        seed = blake2b(f"{self.user} {op}".encode()).digest() if op is not None else os.urandom(8)
+        seed = (
+            blake2b(self._salt() + f"{self.user} {op}".encode()).digest() if op is not None else os.urandom(8)
+        )
         letters = ids.random_text(int.from_bytes(seed[:8], "big"), 8)
         if op is not None:
             for stream in self.store.streams(f"sessions/{self.user}/"):
@@ -112,6 +118,14 @@ class Workspace:
         self.switch(name)
         return session
 
+    def _salt(self) -> bytes:
+        """Random bytes of this place: two clones that start under one op must not begin the same session."""
+        salt = self.store.get(SALT)
+        if not salt or len(salt) != 16:
+            salt = os.urandom(16)
+            self.store.put(SALT, salt)
+        return salt
+
     def session(self, name: str | None = None) -> Session:
         """A session by id, or the current one: HOLDFAST_SESSION, else this place's pointer."""
         wanted = name or os.environ.get("HOLDFAST_SESSION") or self.current()
@@ -123,6 +137,40 @@ class Workspace:
         """The streams of all sessions, newest first."""
         prefix = f"sessions/{checked_name(user, 'user')}/" if user else "sessions/"
         return sorted(self.store.streams(prefix), key=last_part, reverse=True)
+
+    def newest(self, user: str | None, limit: int) -> list[str]:
+        """The streams of the newest sessions, newest first."""
+        return self.page(user, limit)[0]
+
+    def page(self, user: str | None, limit: int) -> tuple[list[str], int]:
+        """The newest sessions and how many there are. Ten thousand sessions cost no more than ten."""
+        from holdfast.workspace.heal import files_store
+
+        if user is not None:
+            checked_name(user, "user")
+        store = files_store(self)
+        if store is not None:
+            return store.newest_sessions(user, limit)
+        streams = self.sessions(user=user)
+        return streams[:limit], len(streams)
+
+    def pick(self) -> Choice:
+        """The session to go on with when nobody names one, and why that one."""
+        from holdfast.workspace.choose import pick
+
+        return pick(self)
+
+    def for_host(self, host: str, host_session: str) -> Choice:
+        """The session that an agent host's own session works on; a new one goes on with what ``pick`` finds."""
+        from holdfast.workspace.choose import for_host
+
+        return for_host(self, host, host_session)
+
+    def bind_host(self, host: str, host_session: str, session: Session) -> None:
+        """Remember that an agent host's own session works on ``session``."""
+        from holdfast.workspace.choose import bind
+
+        bind(self, host, host_session, session)
 
     def current(self) -> str | None:
         """The id of this place's current session, if there is one."""
@@ -175,8 +223,20 @@ class Workspace:
         from holdfast.store.beside import Beside
 
         if self.store.capabilities.name == "files":
-            return Beside(os.path.dirname(self.where), os.path.join(self.where, stream))
+            from holdfast.store.files import FilesStore
+
+            assert isinstance(self.store, FilesStore)
+            return Beside(os.path.dirname(self.where), self.store.folder_of(stream))
         return Beside(find.project_root(os.getcwd()))
+
+    @property
+    def presence(self) -> Presence:
+        """Who works in the worktrees of this repository."""
+        if self._presence is None:
+            from holdfast.workspace.presence import of_agent
+
+            self._presence = of_agent(self)
+        return self._presence
 
     # -- across sessions ----------------------------------------------------------------------------------
 
@@ -191,6 +251,19 @@ class Workspace:
     def doctor(self, *, fix: bool = False) -> list[Fault]:
         """Everything that is wrong in the workspace; with ``fix``, mend what can be mended without losing anything."""
         return self.store.check(fix=fix) + publish.check(self, fix=fix)
+
+    def salvage(self) -> list[Fault]:
+        """Bring back commits that git removed from the working tree before a git commit had them."""
+        from holdfast.workspace.heal import files_store
+
+        store = files_store(self)
+        return store.salvage() if store is not None else []
+
+    def heal(self) -> list[Fault]:
+        """Put right what a merge left in our files: conflicts, markers, stale views, lost segments."""
+        from holdfast.workspace.heal import heal
+
+        return heal(self)
 
     # -- views --------------------------------------------------------------------------------------------
 
@@ -221,9 +294,15 @@ class Workspace:
         faults, self._faults = self._faults, []
         while self._stale:
             _, handle = self._stale.popitem()
-            if isinstance(handle, Session):
-                faults += publish.publish(handle)
-            handle.settle_down()
+            try:
+                if isinstance(handle, Session):
+                    faults += publish.publish(handle)
+                handle.settle_down()
+            except HoldfastError as error:
+                # The commit is stored and acknowledged; a view that cannot be written must not deny that.
+                what = f"the views could not be written: {error.message}"
+                action = "the next command makes them anew"
+                faults.append(Fault(handle.stream, handle.stream, what, harmless=True, action=action))
         return faults
 
     def close(self) -> None:

@@ -18,12 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from holdfast.typed import TYPE_CHECKING, Any, Protocol, Record
 
 if TYPE_CHECKING:
     from holdfast.core.commit import Commit
     from holdfast.core.concepts import (
         backlog,
+        batch,
         blocker,
         budget,
         checkpoint,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
         error,
         fact,
         handoff,
+        imports,
         legal,
         loop,
         message,
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "backlog",
+    "batch",
     "blocker",
     "budget",
     "checkpoint",
@@ -62,6 +66,7 @@ __all__ = [
     "error",
     "fact",
     "handoff",
+    "imports",
     "legal",
     "loop",
     "message",
@@ -96,18 +101,21 @@ KINDS: dict[str, tuple[str, ...]] = {
         "discussion",
         "handoff",
         "note",
+        "batch",
+        "imports",
         "own",
         "budget",
         "message",
         "reference",
     ),
-    "project": ("decision", "note", "own", "backlog", "control", "fact", "order"),
+    "project": ("decision", "note", "own", "backlog", "control", "fact", "order", "imports"),
     "user": ("note", "own", "preference"),
 }
 """The concepts of each kind of stream, in the order of their parts in the state."""
 
 NOUNS = {
     "backlog": "backlog",
+    "batch": "batch",
     "blocker": "blocker",
     "budget": "budget",
     "checkpoint": "checkpoint",
@@ -120,6 +128,7 @@ NOUNS = {
     "focus": "session",
     "goal": "session",
     "handoff": "handoff",
+    "import": "imports",
     "legal": "legal",
     "loop": "loop",
     "message": "message",
@@ -170,7 +179,7 @@ class Concept(Protocol):
     def blank(self) -> dict[str, Any]: ...
 
 
-class Meaning(NamedTuple):
+class Meaning(Record):
     """What an event type means to this release."""
 
     fold: Fold

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from holdfast.core import collection, contested, numbers
 from holdfast.core.commit import Commit, Event
 from holdfast.core.text import EXCERPT, NAME_CAP, checked_text, checked_texts, excerpt, one_line
 from holdfast.errors import Refused
+from holdfast.typed import Any
 
 EVENTS = {"backlog.added": 1, "backlog.edited": 1, "backlog.started": 1, "backlog.closed": 1}
 STEPS: dict[Any, Any] = {}

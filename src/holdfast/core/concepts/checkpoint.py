@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from holdfast.core import contested
 from holdfast.core.commit import Commit, Event
 from holdfast.core.text import NAME_CAP, checked_text, checked_texts, excerpt, one_line
+from holdfast.typed import Any
 
 EVENTS = {"checkpoint.saved": 1}
 STEPS: dict[Any, Any] = {}

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from holdfast.core.commit import Commit, Event
 from holdfast.core.text import NAME_CAP, checked_text, excerpt, one_line
+from holdfast.typed import Any
 
 EVENTS = {"context.compacted": 1}
 STEPS: dict[Any, Any] = {}

@@ -6,12 +6,12 @@ A decision without an outcome is what a successor must look at: it may or may no
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from holdfast.core import collection, numbers
 from holdfast.core.commit import Commit, Event
 from holdfast.core.text import checked_text, checked_texts, excerpt, one_line
 from holdfast.errors import NotFound, Refused
+from holdfast.typed import Any
 
 EVENTS = {"decision.made": 1, "decision.settled": 1}
 STEPS: dict[Any, Any] = {}

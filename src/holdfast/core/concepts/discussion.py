@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from holdfast.core import contested
 from holdfast.core.commit import Commit, Event
 from holdfast.core.concepts import phase
 from holdfast.core.text import checked_text, excerpt, one_line
 from holdfast.errors import Refused
+from holdfast.typed import Any
 
 EVENTS = {"discussion.opened": 1, "discussion.closed": 1}
 STEPS: dict[Any, Any] = {}

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 from holdfast.core import collection
 from holdfast.core.commit import Commit, Event
 from holdfast.core.paths import IN_SESSION, checked_path
 from holdfast.core.text import NAME_CAP, checked_text, excerpt, one_line
 from holdfast.errors import Refused
+from holdfast.typed import Any
 
 EVENTS = {"fact.added": 1, "fact.dropped": 1}
 STEPS: dict[Any, Any] = {}

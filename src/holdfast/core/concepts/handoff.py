@@ -7,12 +7,12 @@ store exactly one claim wins; two clones that claim without seeing each other ar
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from holdfast.core import contested, ids, numbers
 from holdfast.core.commit import Commit, Event
 from holdfast.core.text import NAME_CAP, checked_text, excerpt, one_line
 from holdfast.errors import NotFound, Refused
+from holdfast.typed import Any
 
 EVENTS = {"handoff.made": 1, "handoff.claimed": 1}
 STEPS: dict[Any, Any] = {}

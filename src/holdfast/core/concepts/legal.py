@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from holdfast.core import numbers
 from holdfast.core.commit import Commit, Event
 from holdfast.core.text import checked_text, excerpt, one_line
+from holdfast.typed import Any
 
 EVENTS = {"legal.reviewed": 1}
 STEPS: dict[Any, Any] = {}

@@ -6,12 +6,11 @@ session's context folder, and the message names it.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 from holdfast.core import contested
 from holdfast.core.commit import Commit, Event
 from holdfast.core.text import NAME_CAP, checked_text, excerpt, one_line
 from holdfast.errors import Refused
+from holdfast.typed import Any, Record
 
 EVENTS = {"message.added": 1, "messages.summarized": 1}
 STEPS: dict[Any, Any] = {}
@@ -22,7 +21,7 @@ ROLE_CAP = 40
 SUMMARY_CAP = 8000
 
 
-class ContextFile(NamedTuple):
+class ContextFile(Record):
     """Where the text of a long message is."""
 
     path: str

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from holdfast.core.commit import Commit, Event
 from holdfast.core.text import checked_text, excerpt, one_line
+from holdfast.typed import Any
 
 EVENTS = {"note.added": 1}
 STEPS: dict[Any, Any] = {}

@@ -6,10 +6,10 @@ A program folds them itself, with ``Session.project``.
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from holdfast.core.commit import MAX_DEPTH, Commit, Event
 from holdfast.errors import Refused, TooLarge
+from holdfast.typed import Any
 
 EVENTS: dict[str, int] = {}
 STEPS: dict[Any, Any] = {}

@@ -6,12 +6,11 @@ a phase that they do not list is final. ``skip_to`` jumps over all of this, and 
 
 from __future__ import annotations
 
-from typing import Any
-
 from holdfast.core import contested
 from holdfast.core.commit import Commit, Event
 from holdfast.core.text import NAME_CAP, checked_text, checked_texts, excerpt, one_line
 from holdfast.errors import Refused
+from holdfast.typed import Any
 
 EVENTS = {"phases.declared": 1, "phase.entered": 1}
 STEPS: dict[Any, Any] = {}

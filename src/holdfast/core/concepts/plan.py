@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from holdfast.core import collection, contested
 from holdfast.core.commit import Commit, Event
 from holdfast.core.text import checked_text, excerpt, one_line
 from holdfast.errors import NotFound, Refused
+from holdfast.typed import Any
 
 EVENTS = {"plan.proposed": 1, "plan.edited": 1, "plan.approved": 1, "plan.rejected": 1, "plan.superseded": 1}
 STEPS: dict[Any, Any] = {}

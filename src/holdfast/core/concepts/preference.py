@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from holdfast.core import contested
 from holdfast.core.commit import Commit, Event
 from holdfast.core.ids import checked_name
 from holdfast.core.text import checked_text, one_line
 from holdfast.errors import NotFound, Refused
+from holdfast.typed import Any
 
 EVENTS = {"preference.set": 1, "preference.dropped": 1}
 STEPS: dict[Any, Any] = {}

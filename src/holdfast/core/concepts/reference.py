@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from holdfast.core.commit import Commit, Event
 from holdfast.core.paths import checked_path
 from holdfast.core.text import one_line
 from holdfast.errors import NotFound, Refused
+from holdfast.typed import Any
 
 EVENTS = {"reference.added": 1, "reference.dropped": 1}
 STEPS: dict[Any, Any] = {}

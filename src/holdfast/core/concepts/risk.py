@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from holdfast.core import collection
 from holdfast.core.commit import Commit, Event
 from holdfast.core.text import checked_text, excerpt, one_line
 from holdfast.errors import Refused
+from holdfast.typed import Any
 
 EVENTS = {"risk.added": 1, "risk.closed": 1}
 STEPS: dict[Any, Any] = {}

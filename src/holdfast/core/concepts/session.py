@@ -5,13 +5,12 @@ A pause is a fact in the log; the file ``.continue-here.md`` that shows it is a 
 
 from __future__ import annotations
 
-from typing import Any
-
 from holdfast.core import contested, ids
 from holdfast.core.commit import Commit, Event
 from holdfast.core.concepts import discussion
 from holdfast.core.text import checked_text, excerpt, one_line
 from holdfast.errors import Refused
+from holdfast.typed import Any
 
 EVENTS = {
     "session.started": 1,
@@ -21,6 +20,8 @@ EVENTS = {
     "session.paused": 1,
     "session.continued": 1,
     "session.completed": 1,
+    "session.archived": 1,
+    "session.restored": 1,
 }
 STEPS: dict[Any, Any] = {}
 MARKS = ("working", "blocked", "awaiting-input")
@@ -36,6 +37,7 @@ def blank() -> dict[str, Any]:
         "recovery": {"last_agent": None, "last_action": None, "interrupted_at": None, "notes": None},
         "paused": None,
         "completed": None,
+        "archived": None,
     }
 
 
@@ -89,6 +91,14 @@ def _completed(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> N
     state["completed"] = {"outcome": outcome, "at": commit.at, "by": commit.by}
 
 
+def _archived(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
+    state["archived"] = {"at": commit.at, "by": commit.by}
+
+
+def _restored(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
+    state["archived"] = None
+
+
 def _status(state: dict[str, Any], status: str, saw: list[str], commit: Commit) -> None:
     contested.put(state["registers"], "status", status, saw, commit)
     if status != "paused":
@@ -105,6 +115,8 @@ FOLDS = {
     "session.paused": _paused,
     "session.continued": _continued,
     "session.completed": _completed,
+    "session.archived": _archived,
+    "session.restored": _restored,
 }
 HEADLINES = {
     "session.started": lambda data: f"Started: {one_line(data['goal'])}",
@@ -116,6 +128,8 @@ HEADLINES = {
     "session.completed": lambda data: (
         f"Completed{': ' + one_line(data['outcome']) if data.get('outcome') else ''}"
     ),
+    "session.archived": lambda data: "Archived",
+    "session.restored": lambda data: "Taken out of the archive",
 }
 
 
@@ -206,3 +220,23 @@ def complete(state: dict[str, Any], outcome: str | None = None) -> list[Event]:
     if outcome is not None:
         data["outcome"] = checked_text(outcome, "outcome")
     return [Event("session.completed", data)]
+
+
+def archive(state: dict[str, Any]) -> list[Event]:
+    """Put a session away, read-only. Decisions that wait for their outcome would be out of sight: not with those."""
+    if state["session"] is None:
+        raise Refused("There is no such session; nothing was written.")
+    waiting = list(state["decisions"]["open"])
+    if waiting:
+        raise Refused(
+            f"{len(waiting):,} decisions wait for their outcome ({', '.join(waiting[:5])}); nothing was archived.",
+            hint="Settle them first: `holdfast settle ID OUTCOME`.",
+        )
+    return [Event("session.archived", {})]
+
+
+def restore(state: dict[str, Any]) -> list[Event]:
+    """Take a session out of the archive, to go on with it."""
+    if not state["archived"]:
+        raise Refused("The session is not archived; nothing was written.")
+    return [Event("session.restored", {})]

@@ -7,12 +7,12 @@ does not undo a block that it has not seen.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from holdfast.core import collection, contested
 from holdfast.core.commit import Commit, Event
 from holdfast.core.text import checked_text, checked_texts, excerpt, one_line
 from holdfast.errors import NotFound, Refused
+from holdfast.typed import Any
 
 EVENTS = {
     "task.added": 1,

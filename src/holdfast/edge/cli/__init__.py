@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, NoReturn
 
 from holdfast.errors import HoldfastError
+from holdfast.typed import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from holdfast.edge.cli.command import Command
@@ -62,6 +62,12 @@ GROUPS = {
         "show": "history",
         "diff": "history",
     },
+    "Working beside others": {
+        "who": "team",
+        "claim": "team",
+        "release": "team",
+        "hook-commit-message": "team",
+    },
     "Knowledge": {
         "backlog": "backlogs",
         "budget": "budgets",
@@ -73,9 +79,24 @@ GROUPS = {
         "prefer": "rules",
         "ref": "references",
     },
+    "Checks": {
+        "validate": "checks",
+        "lint": "checks",
+        "verify": "checks",
+        "sync": "checks",
+        "advise": "checks",
+        "schema": "checks",
+    },
     "Programs and upkeep": {
+        "batch": "batches",
+        "import": "imports",
+        "archive": "upkeep",
+        "restore": "upkeep",
+        "prune": "upkeep",
+        "rotate": "upkeep",
         "record": "notes",
         "doctor": "setup",
+        "heal": "team",
         "agents-md": "handoffs",
     },
 }

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from holdfast.core.concepts.backlog import PRIORITIES, STATUSES, contests
 from holdfast.edge.cli.command import Command, Output, group, nothing, on_project, receipt_output
 from holdfast.edge.render import clean, paint, table
 from holdfast.errors import Usage
+from holdfast.typed import Any
 from holdfast.workspace.project import Project
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from holdfast.core import contested
 from holdfast.edge.cli.command import Command, Output, done, nothing, on_session
 from holdfast.edge.render import clean, paint
+from holdfast.typed import Any
 from holdfast.workspace.session import Session
 
 

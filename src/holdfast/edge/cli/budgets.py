@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from holdfast.core.concepts.budget import STRATEGIES, ZONES
 from holdfast.edge.cli.command import Command, Output, group, nothing, on_session
 from holdfast.edge.cli.references import given_path
 from holdfast.edge.render import clean, paint, table
 from holdfast.errors import Usage
+from holdfast.typed import Any
 from holdfast.workspace.handle import Receipt
 from holdfast.workspace.session import Session
 

@@ -7,9 +7,9 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from holdfast.errors import Usage
+from holdfast.typed import TYPE_CHECKING, Any, NoReturn, Record
 
 if TYPE_CHECKING:
     from holdfast.workspace.handle import Receipt
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from holdfast.workspace.workspace import Workspace
 
 
-class Output(NamedTuple):
+class Output(Record):
     """What a command has to say."""
 
     text: str
@@ -26,7 +26,7 @@ class Output(NamedTuple):
     status: int = 0
 
 
-class Command(NamedTuple):
+class Command(Record):
     """One command of the command line."""
 
     summary: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from holdfast.edge.cli.command import Command, Output, done, on_session, open_here
+from holdfast.edge.cli.command import Command, Output, done, group, on_session, open_here
 from holdfast.edge.render import clean, paint
 from holdfast.errors import NoSession, Usage
 from holdfast.workspace import handover
@@ -88,6 +88,42 @@ def _agents(arguments: argparse.Namespace) -> Output:
     return Output(text, {"path": path, "changed": changed})
 
 
+def _prune_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--target", metavar="SIZE", default="75k", help="how large the page may stay (default 75k)"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="only show what would be moved")
+
+
+def _prune(arguments: argparse.Namespace) -> Output:
+    from holdfast.checks import agents_md
+    from holdfast.store.project_folder import beside
+    from holdfast.workspace.upkeep import parse_size
+
+    with open_here(arguments) as workspace:
+        folder = beside(workspace.where)
+        found = folder.read(handover.AGENTS) if folder is not None else None
+        if folder is None or found is None:
+            raise Usage("There is no AGENTS.md beside this workspace.")
+        archive = (folder.read(_ARCHIVE) or b"").decode()
+        page, kept, moved = agents_md.prune(found.decode(), archive, parse_size(arguments.target))
+        if moved and not arguments.dry_run:
+            # The archive first: a death in between leaves entries in both, and none in neither.
+            folder.write(_ARCHIVE, kept.encode())
+            folder.write(handover.AGENTS, page.encode())
+    verb = "would move" if arguments.dry_run else "moved"
+    text = f"{len(moved)} entries {verb} to {_ARCHIVE}; AGENTS.md has {len(page.encode()):,} bytes."
+    data = {
+        "moved": [{"line": e.line, "date": e.date} for e in moved],
+        "archive": _ARCHIVE,
+        "size": len(page.encode()),
+    }
+    return Output(text if moved else f"AGENTS.md has {len(found):,} bytes; nothing has to go.", data)
+
+
+_ARCHIVE = "AGENTS.archive.md"
+
+
 COMMANDS = {
     "handoff": Command(
         "Hand the session on: write handoff/latest.md for whoever claims it.",
@@ -102,10 +138,21 @@ COMMANDS = {
         _view,
         ("holdfast view LOOPS.md", "holdfast view CONTEXT.md --write", "holdfast view handoff"),
     ),
-    "agents-md": Command(
-        "Keep a block about this project's memory in AGENTS.md; the rest of the file stays as it is.",
-        _agents_arguments,
-        _agents,
-        ("holdfast agents-md", "holdfast agents-md --check", "holdfast agents-md --file CLAUDE.md"),
+    "agents-md": group(
+        "Keep a block about this project's memory in AGENTS.md, and the file itself small.",
+        {
+            "block": Command(
+                "Make the block anew; the rest of the file stays as it is.",
+                _agents_arguments,
+                _agents,
+                ("holdfast agents-md", "holdfast agents-md --check", "holdfast agents-md --file CLAUDE.md"),
+            ),
+            "prune": Command(
+                "Move the oldest dated entries to an archive file until AGENTS.md is small enough.",
+                _prune_arguments,
+                _prune,
+                ("holdfast agents-md prune", "holdfast agents-md prune --target 50k --dry-run"),
+            ),
+        },
     ),
 }

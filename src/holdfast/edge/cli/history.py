@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
 
 from holdfast.core import moment
 from holdfast.edge.cli.command import Command, Output, on_session
 from holdfast.edge.render import clean, paint, when
 from holdfast.errors import NotFound
+from holdfast.typed import Any
 from holdfast.views import state_json
 from holdfast.workspace.history import Filter, find_thing, matching
 from holdfast.workspace.session import Session
@@ -23,10 +23,27 @@ def _log_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--by", metavar="ACTOR", help="commits by this actor")
     parser.add_argument("--since", metavar="WHEN", help="not before: 7d, 12h, 2026-01-21, 2026-01-21T14:30")
     parser.add_argument("--until", metavar="WHEN", help="not after")
+    parser.add_argument(
+        "--git", action="store_true", help="the git commits that belong to the session instead"
+    )
     parser.add_argument("--grep", metavar="TEXT", help="commits that contain this text, in any case")
     parser.add_argument(
         "--limit", type=int, default=50, metavar="N", help="how many, newest first (default: 50; 0: all)"
     )
+
+
+def _log_of_git(session: Session, limit: int) -> Output:
+    """The git commits that belong to the session."""
+    from holdfast.store.git_setup import commits_of
+
+    commits = commits_of(session.workspace.where, session.id, limit)
+    lines = [
+        f"{when(entry['at'])}  {paint(entry['commit'][:10], 'cyan')}  {clean(entry['subject'], 100)}"
+        f"  ({entry['how']}, by {clean(entry['by'], 30)})"
+        for entry in commits
+    ]
+    text = "\n".join(lines) or "No git commit names the session or holds its segments."
+    return Output(text, {"session": session.id, "git_commits": commits})
 
 
 def _log(arguments: argparse.Namespace) -> Output:
@@ -40,6 +57,8 @@ def _log(arguments: argparse.Namespace) -> Output:
     )
 
     def act(session: Session) -> Output:
+        if arguments.git:
+            return _log_of_git(session, arguments.limit)
         commits = matching(session, wanted, arguments.limit)
         lines = []
         for commit in commits:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from holdfast.edge.cli.command import (
     Command,
@@ -16,6 +15,7 @@ from holdfast.edge.cli.command import (
 )
 from holdfast.edge.cli.references import given_path
 from holdfast.edge.render import clean, paint, table, when
+from holdfast.typed import Any
 from holdfast.workspace.project import Project
 
 

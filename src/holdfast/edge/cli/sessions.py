@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
 
 from holdfast.core import contested
 from holdfast.core.stream import last_part, owner
 from holdfast.edge.cli.command import Command, Output, on_session, open_here
 from holdfast.edge.render import clean, paint, table, when
 from holdfast.errors import Usage
+from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.views import state_json
 from holdfast.workspace.handle import Handle
 from holdfast.workspace.session import Session
 
 if TYPE_CHECKING:
     from holdfast.workspace.handle import Receipt
+    from holdfast.workspace.workspace import Workspace
 
 
 def _start_arguments(parser: argparse.ArgumentParser) -> None:
@@ -133,12 +134,25 @@ def _resume(arguments: argparse.Namespace) -> Output:
 
     from holdfast.workspace import handover
 
+    why = ""
+    if not arguments.session:
+        with open_here(arguments) as workspace:
+            choice = workspace.pick()
+            arguments.session, why = f"{choice.session.user}/{choice.session.id}", choice.why
+            if workspace.current() != arguments.session:
+                workspace.switch(arguments.session)
+
     def act(session: Session) -> Output:
         claimed = None
         if arguments.claim:
             claimed = session.claim(take_over=arguments.take_over, op=arguments.op, expect=arguments.expect)
         handover.show_pause(session)
-        return _resumed(session, arguments.budget, claimed)
+        output = _resumed(session, arguments.budget, claimed)
+        session.workspace.presence.beat(f"{session.user}/{session.id}")
+        if not why:
+            return output
+        text = f"Going on with {session.user}/{session.id}: {why}.\n\n{output.text}"
+        return output._replace(text=text, data={**output.data, "why": why})
 
     return on_session(arguments, act)
 
@@ -193,14 +207,17 @@ def _brief(arguments: argparse.Namespace) -> Output:
 def _sessions_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--user", help="only this user's")
     parser.add_argument("--limit", type=int, default=20, metavar="N", help="how many to show (default: 20)")
+    parser.add_argument("--all", action="store_true", help="look into every worktree and branch")
 
 
 def _sessions(arguments: argparse.Namespace) -> Output:
     with open_here(arguments) as workspace:
-        streams = workspace.sessions(user=arguments.user)
+        if arguments.all:
+            return _everywhere(workspace)
+        streams, total = workspace.page(arguments.user, arguments.limit)
         current = workspace.current()
         rows = []
-        for stream in streams[: arguments.limit]:
+        for stream in streams:
             state = Handle(workspace, stream).peek().state
             rows.append(
                 {
@@ -228,9 +245,22 @@ def _sessions(arguments: argparse.Namespace) -> Output:
         for row in rows
     ]
     text = table(cells, (" ", "session", "user", "last commit", "phase", "open", "goal"))
-    if len(streams) > len(rows):
-        text += f"\n{len(streams) - len(rows)} more: --limit N shows them."
-    return Output(text, {"sessions": rows, "total": len(streams)})
+    if total > len(rows):
+        text += f"\n{total - len(rows)} more: --limit N shows them."
+    return Output(text, {"sessions": rows, "total": total})
+
+
+def _everywhere(workspace: Workspace) -> Output:
+    from holdfast.workspace.everywhere import everywhere
+
+    rows = everywhere(workspace)
+    cells = [
+        (row["session"], row["user"], ", ".join(clean(place, 60) for place in row["places"])) for row in rows
+    ]
+    text = table(cells, ("session", "user", "where")) if rows else "No sessions in any worktree or branch."
+    if any("kept" in row["places"] for row in rows):
+        text += "\nkept: its worktree is gone, its commits are not; `holdfast heal` brings it back."
+    return Output(text, {"sessions": rows, "total": len(rows)})
 
 
 def _switch_arguments(parser: argparse.ArgumentParser) -> None:
@@ -279,7 +309,7 @@ COMMANDS = {
         "List the sessions of this workspace, newest first.",
         _sessions_arguments,
         _sessions,
-        ("holdfast sessions", "holdfast sessions --user alice --limit 100"),
+        ("holdfast sessions", "holdfast sessions --user alice --limit 100", "holdfast sessions --all"),
     ),
     "switch": Command(
         "Make another session the current one here.",

@@ -13,6 +13,21 @@ def _init_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder", nargs="?", help="the project's folder (default: the git repository's root, or here)"
     )
+    parser.add_argument(
+        "--views",
+        choices=("git", "local"),
+        default="git",
+        help="local: keep STATE.md and state.json out of git",
+    )
+    parser.add_argument(
+        "--merge-driver",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="have this clone merge views without conflicts (asked on a terminal)",
+    )
+    parser.add_argument(
+        "--commit-hook", action="store_true", help="name the session in the message of every git commit"
+    )
 
 
 def _init(arguments: argparse.Namespace) -> Output:
@@ -23,7 +38,40 @@ def _init(arguments: argparse.Namespace) -> Output:
         text = f"{root} is a workspace already; nothing was changed."
     else:
         text = f"{root} is ready. Next: {paint('holdfast start GOAL', 'bold')}"
-    return Output(text, {"workspace": root, "made": made})
+    told = _tell_git(root, arguments)
+    return Output("\n".join([text, *told]), {"workspace": root, "made": made, "git": told})
+
+
+def _tell_git(root: str, arguments: argparse.Namespace) -> list[str]:
+    """What the clone was told, each only with consent."""
+    from holdfast.store import git_setup
+
+    told = []
+    if arguments.views == "local" and git_setup.keep_views_local(root):
+        told.append("Views stay out of git.")
+    driver = arguments.merge_driver
+    if driver is None and arguments.views != "local" and not arguments.json:
+        driver = _ask(root)
+    if driver and git_setup.register_driver(root):
+        told.append("This clone merges views without conflicts.")
+    if arguments.commit_hook:
+        told.append(f"Commits name their session: {git_setup.install_hook(root)}")
+    return told
+
+
+def _ask(root: str) -> bool:
+    """Ask a person at a terminal, once: everybody else has said no by saying nothing."""
+    import sys
+
+    from holdfast.store.git_setup import has_driver, in_git
+
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) or not in_git(root) or has_driver(root):
+        return False
+    sys.stdout.write(
+        "Register a merge driver in this clone's git config, so that views never conflict? [y/N] "
+    )
+    sys.stdout.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _doctor_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +99,7 @@ COMMANDS = {
         "Make a workspace in this project. What is there already is left as it is.",
         _init_arguments,
         _init,
-        ("holdfast init", "holdfast init path/to/project"),
+        ("holdfast init", "holdfast init path/to/project", "holdfast init --merge-driver --commit-hook"),
     ),
     "doctor": Command(
         "Look the workspace over; name everything that is damaged.",

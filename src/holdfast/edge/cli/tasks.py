@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from holdfast.core import contested
 from holdfast.core.concepts import task as concept
 from holdfast.edge.cli.command import Command, Output, done, on_session, verbs
 from holdfast.edge.render import clean, paint, table
+from holdfast.typed import Any
 from holdfast.workspace.handle import Receipt
 from holdfast.workspace.session import Session
 

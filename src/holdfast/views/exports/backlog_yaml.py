@@ -7,9 +7,8 @@ item also has ``depends_on``, whether it is ``ready``, and, where two clones dis
 
 from __future__ import annotations
 
-from typing import Any
-
 from holdfast.core.concepts import backlog
+from holdfast.typed import Any
 from holdfast.views import yaml_text
 
 

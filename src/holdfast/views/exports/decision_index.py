@@ -7,8 +7,7 @@ state; the log has them in full.
 
 from __future__ import annotations
 
-from typing import Any
-
+from holdfast.typed import Any
 from holdfast.views import yaml_text
 
 RECENT = 20

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from holdfast.core import concepts, upcast
 from holdfast.core.commit import Commit, Event
+from holdfast.typed import Any
 from holdfast.views import yaml_text
 
 _SHORT_ID = re.compile(r"[A-Z]{1,5}-[0-9]{1,9}(?:\.[0-9a-z]{1,8})?")

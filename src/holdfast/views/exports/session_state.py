@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any
 
 from holdfast import __version__
 from holdfast.core import concepts, contested, upcast
 from holdfast.core.commit import Commit
+from holdfast.typed import Any
 
 
 def contract(state: dict[str, Any], commits: Iterable[Commit]) -> dict[str, Any]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from holdfast.typed import TYPE_CHECKING
 from holdfast.workspace.handle import Handle, Receipt
 
 if TYPE_CHECKING:

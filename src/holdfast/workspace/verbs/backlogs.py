@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from holdfast.core import concepts
+from holdfast.typed import Any
 from holdfast.workspace.handle import Handle, Receipt
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from holdfast.core import concepts
+from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.workspace.handle import Receipt
 from holdfast.workspace.verbs.references import References
 

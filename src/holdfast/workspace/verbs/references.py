@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from holdfast.core import concepts
+from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.workspace.handle import Handle, Receipt
 
 if TYPE_CHECKING:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from holdfast.core import concepts
+from holdfast.typed import Any
 from holdfast.workspace.handle import Handle, Receipt
 
 

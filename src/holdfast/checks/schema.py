@@ -1,0 +1,112 @@
+"""JSON Schemas that are shipped, and a checker for the part of JSON Schema 2020-12 that they use."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from holdfast.errors import NotFound
+
+NAMES = ("commit", "session-state", "state", "output")
+_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
+_TYPES: dict[str, tuple[type, ...]] = {
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "null": (type(None),),
+}
+
+
+class Problem(NamedTuple):
+    """Where a value does not have the form of its schema."""
+
+    where: str
+    """``/decisions/0``: as in a JSON pointer; empty for the whole."""
+    what: str
+
+
+def text(name: str) -> str:
+    """A schema as it is shipped."""
+    if name not in NAMES:
+        raise NotFound(f"There is no schema {name[:60]!r}.", hint=f"There are: {', '.join(NAMES)}.")
+    return (files("holdfast.checks") / "schemas" / f"{name}.schema.json").read_text("utf-8")
+
+
+@cache
+def _parsed(name: str) -> dict[str, Any]:
+    schema: dict[str, Any] = json.loads(text(name))
+    return schema
+
+
+def problems(name: str, value: Any) -> list[Problem]:
+    """Everything in which a value differs from a schema."""
+    schema = _parsed(name)
+    return list(_check(value, schema, schema, ""))
+
+
+def _check(value: Any, schema: dict[str, Any], root: dict[str, Any], where: str) -> Iterator[Problem]:
+    if "$ref" in schema:
+        yield from _check(value, root["$defs"][schema["$ref"].rpartition("/")[2]], root, where)
+    if "anyOf" in schema and all(list(_check(value, option, root, where)) for option in schema["anyOf"]):
+        yield Problem(where, "has none of the forms that are allowed here")
+    if "type" in schema and not _is_of(value, schema["type"]):
+        wanted = schema["type"] if isinstance(schema["type"], str) else " or ".join(schema["type"])
+        yield Problem(where, f"must be of type {wanted}")
+        return
+    if "const" in schema and value != schema["const"]:
+        yield Problem(where, f"must be {json.dumps(schema['const'])}")
+    if "enum" in schema and value not in schema["enum"]:
+        yield Problem(where, f"must be one of {', '.join(map(str, schema['enum']))}")
+    if isinstance(value, dict):
+        yield from _object(value, schema, root, where)
+    elif isinstance(value, list):
+        if len(value) < schema.get("minItems", 0):
+            yield Problem(where, f"needs at least {schema['minItems']} entries")
+        for place, entry in enumerate(value):
+            yield from _check(entry, schema.get("items", {}), root, f"{where}/{place}")
+    elif isinstance(value, str):
+        yield from _text(value, schema, where)
+    elif isinstance(value, (int, float)) and value < schema.get("minimum", value):
+        yield Problem(where, f"must be at least {schema['minimum']}")
+
+
+def _object(
+    value: dict[str, Any], schema: dict[str, Any], root: dict[str, Any], where: str
+) -> Iterator[Problem]:
+    for name in schema.get("required", ()):
+        if name not in value:
+            yield Problem(f"{where}/{name}", "is required")
+    known = schema.get("properties", {})
+    others = schema.get("additionalProperties", True)
+    for name, entry in value.items():
+        if name in known:
+            yield from _check(entry, known[name], root, f"{where}/{name}")
+        elif others is False:
+            yield Problem(f"{where}/{name}", "is not a field that is known here")
+        elif isinstance(others, dict):
+            yield from _check(entry, others, root, f"{where}/{name}")
+
+
+def _text(value: str, schema: dict[str, Any], where: str) -> Iterator[Problem]:
+    if len(value) < schema.get("minLength", 0):
+        yield Problem(where, "must not be empty")
+    if len(value) > schema.get("maxLength", len(value)):
+        yield Problem(where, f"is longer than {schema['maxLength']} characters")
+    if "pattern" in schema and not re.search(schema["pattern"], value):
+        yield Problem(where, f"does not match {schema['pattern']}")
+    if schema.get("format") == "date-time" and not _MOMENT.fullmatch(value):
+        yield Problem(where, "must be a moment as in ISO-8601")
+
+
+def _is_of(value: Any, types: str | list[str]) -> bool:
+    for name in [types] if isinstance(types, str) else types:
+        if isinstance(value, _TYPES[name]) and (name == "boolean" or not isinstance(value, bool)):
+            return True
+    return False

@@ -1,0 +1,101 @@
+"""Validate: do files and commits have the form that their schemas demand?"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from holdfast.checks import schema
+from holdfast.checks.finding import Finding, Rule
+from holdfast.errors import NotFound
+
+if TYPE_CHECKING:
+    from holdfast.workspace.workspace import Workspace
+
+STATE = Rule("HF301", "error", "state.json differs from its schema", "The next command makes the view anew.")
+CONTRACT = Rule(
+    "HF302", "error", "session-state.json breaks its contract", "`holdfast schema session-state` has it."
+)
+COMMIT = Rule("HF303", "error", "a commit differs from its schema", "Run `holdfast doctor`.")
+DAMAGE = Rule("HF304", "error", "something in the store cannot be read", "Run `holdfast doctor`.")
+UNREADABLE = Rule("HF305", "error", "a file that is not JSON", "Write whole files, atomically.")
+RULES = (STATE, CONTRACT, COMMIT, DAMAGE, UNREADABLE)
+MOST = 50
+"""Findings of one kind in one place."""
+
+
+def validate_workspace(workspace: Workspace) -> list[Finding]:
+    """Every commit, every view, and whatever the store itself finds."""
+    found = [
+        Finding(DAMAGE, f".state/{fault.where.partition(':')[0]}", _line(fault.where), fault.what)
+        for fault in workspace.store.check()
+        if not fault.harmless
+    ]
+    for stream in workspace.store.streams():
+        found += _commits(workspace, stream)
+        data = workspace.store.get(f"{stream}/state.json") if stream.startswith("sessions/") else None
+        if data is not None:
+            found += _file(STATE, "state", f".state/{stream}/state.json", data)
+    return found
+
+
+def validate_file(path: str) -> list[Finding]:
+    """One file: ``session-state.json`` by its contract, ``state.json`` by ours, a segment line by line."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise NotFound(f"{path}: {error.strerror}.", hint="Give the path of a file.") from None
+    shown = os.path.relpath(path)
+    if path.endswith(".jsonl"):
+        return list(_lines(shown, data.split(b"\n")))
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return [Finding(UNREADABLE, shown, 0, "This is not JSON.")]
+    ours = isinstance(value, dict) and "format" in value and "session_id" in value
+    return _file(STATE if ours else CONTRACT, "state" if ours else "session-state", shown, data)
+
+
+def _commits(workspace: Workspace, stream: str) -> Iterator[Finding]:
+    lines = (bytes(line) for line in workspace.store.read(stream).lines)
+    return _lines(f".state/{stream}", lines, numbered=False)
+
+
+def _lines(path: str, lines: Any, *, numbered: bool = True) -> Iterator[Finding]:
+    left = MOST
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or not left:
+            continue
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            left -= 1
+            yield Finding(COMMIT, path, number if numbered else 0, "A line that is not JSON.")
+            continue
+        for problem in schema.problems("commit", value)[:3]:
+            left -= 1
+            place = "" if numbered else f"commit {number}: "
+            yield Finding(COMMIT, path, number if numbered else 0, f"{place}{problem.where} {problem.what}")
+
+
+def _file(rule: Rule, name: str, path: str, data: bytes) -> list[Finding]:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return [Finding(UNREADABLE, path, 0, "This is not JSON.")]
+    text = data.decode("utf-8", "replace")
+    found = []
+    for problem in schema.problems(name, value)[:MOST]:
+        field = problem.where.split("/")[1] if "/" in problem.where else ""
+        at = text.find(f'"{field}"') if field else -1
+        line = text.count("\n", 0, at) + 1 if at >= 0 else 1
+        found.append(Finding(rule, path, line, f"{problem.where or 'the file'} {problem.what}"))
+    return found
+
+
+def _line(where: str) -> int:
+    number = where.rpartition(":")[2]
+    return int(number) if number.isdigit() else 0

@@ -1,0 +1,182 @@
+"""Verify: is what the memory says still true? Looks at the world, runs nothing that is stored."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from holdfast.checks import git_look
+from holdfast.checks.finding import Finding, Rule
+from holdfast.core import moment
+from holdfast.core.concepts import fact as facts
+from holdfast.core.text import one_line
+from holdfast.errors import HoldfastError, NotFound
+
+if TYPE_CHECKING:
+    from holdfast.workspace.session import Session
+    from holdfast.workspace.workspace import Workspace
+
+GONE = Rule(
+    "HF401", "error", "a file that a session refers to is gone", "`holdfast ref drop PATH`, or bring it back."
+)
+CHANGED = Rule(
+    "HF402",
+    "warning",
+    "a file has changed since it was referred to",
+    "Read it again, then `holdfast ref add`.",
+)
+FALSE = Rule(
+    "HF403", "error", "a fact is not true any more", "`holdfast fact drop ID`, or mend what it says."
+)
+UNKNOWN = Rule(
+    "HF404", "note", "a fact that cannot be looked at here", "Run this where the project's git is."
+)
+STALLED = Rule(
+    "HF405", "warning", "a task whose worker has fallen silent", "See `holdfast who`, then go on or block it."
+)
+UNSETTLED = Rule(
+    "HF406",
+    "warning",
+    "a decision that was never confirmed",
+    "Look whether it was done, then `holdfast settle`.",
+)
+RULES = (GONE, CHANGED, FALSE, UNKNOWN, STALLED, UNSETTLED)
+SILENT_MS = 2 * 3_600_000
+"""A worker that wrote nothing for this long is asked about."""
+
+
+def verify(workspace: Workspace, *, now: int, silent: int = SILENT_MS) -> list[Finding]:
+    """Everything in the memory that the world no longer agrees with."""
+    found: list[Finding] = []
+    present = _present(workspace)
+    for stream in workspace.store.streams("sessions/"):
+        session = workspace.session("/".join(stream.split("/")[1:]))
+        state = session.peek().state
+        if state["archived"]:
+            continue
+        found += _references(workspace, session)
+        found += _tasks(session, now, silent, present.get(f"{session.user}/{session.id}", set()))
+        found += _decisions(session, now, silent)
+    return found + list(_facts(workspace))
+
+
+def _references(workspace: Workspace, session: Session) -> Iterator[Finding]:
+    files = workspace.files(session.stream)
+    for entry in session.peek().state["references"]["open"].values():
+        path = entry["path"]
+        try:
+            now = files.look(path)
+        except NotFound:
+            yield Finding(GONE, _shown(path), 0, f"Session {session.id} refers to {path}, which is gone.")
+        except HoldfastError as error:
+            yield Finding(GONE, _shown(path), 0, f"Session {session.id} refers to {path}: {error.message}")
+        else:
+            if (now.size, now.hash) != (entry["size"], entry["hash"]):
+                yield Finding(CHANGED, _shown(path), 0, f"{path} has changed since {entry['at'][:16]}.")
+
+
+def _present(workspace: Workspace) -> dict[str, set[str]]:
+    """For each session the states of those who have worked on it: alive, gone, or elsewhere."""
+    states: dict[str, set[str]] = {}
+    try:
+        for record in workspace.presence.who():
+            if record.get("session") and not record["me"]:
+                states.setdefault(record["session"], set()).add(record["state"])
+    except HoldfastError:
+        pass  # no place for presence here: silence alone has to tell
+    return states
+
+
+def _tasks(session: Session, now: int, silent: int, states: set[str]) -> Iterator[Finding]:
+    """A worker that the system knows to be gone has stopped, however short ago; one that is alive has not."""
+    state = session.peek().state
+    if state["completed"] or state["paused"] or states & {"alive", "elsewhere"}:
+        return
+    quiet = now - moment.parse(state["updated"])
+    if states != {"gone"} and quiet <= silent:
+        return
+    why = "its worker is gone" if states == {"gone"} else f"nothing was written since {state['updated'][:16]}"
+    for task in state["tasks"]["open"].values():
+        if task["status"] == "working":
+            yield Finding(
+                STALLED,
+                f".state/{session.stream}",
+                0,
+                f"{task['id']} ({one_line(task['title'], 80)}) is under way, but {why}; "
+                f"the last to write was {one_line(str(state['by']), 40)}.",
+            )
+
+
+def _decisions(session: Session, now: int, silent: int) -> Iterator[Finding]:
+    for decision in session.peek().state["decisions"]["open"].values():
+        if now - moment.parse(decision["at"]) > silent:
+            yield Finding(
+                UNSETTLED,
+                f".state/{session.stream}",
+                0,
+                f"{decision['id']} ({one_line(decision['text'], 80)}) was decided at {decision['at'][:16]}, "
+                "and nobody wrote how it turned out.",
+            )
+
+
+def _facts(workspace: Workspace) -> Iterator[Finding]:
+    kept = workspace.project.peek().state["facts"]["open"].values()
+    checks = []
+    for entry in kept:
+        if entry["check"] is not None:
+            try:
+                # A log can come from anywhere: what is no check of the closed set is not looked at.
+                checks.append((entry, facts.checked_check(entry["check"])))
+            except HoldfastError as error:
+                yield Finding(UNKNOWN, ".state/project", 0, f"{entry['id']}: {error.message}")
+    if not checks:
+        return
+    look = _Look(workspace, [check for _, check in checks])
+    for entry, check in checks:
+        kind, value = next(iter(check.items()))
+        answer, seen = look.at(kind, value)
+        if answer is None:
+            yield Finding(
+                UNKNOWN, ".state/project", 0, f"{entry['id']} ({one_line(entry['text'], 80)}): {seen}"
+            )
+        elif not answer:
+            yield Finding(
+                FALSE, ".state/project", 0, f"{entry['id']} ({one_line(entry['text'], 80)}): {seen}"
+            )
+
+
+class _Look:
+    """Answers to checks: git is asked once for all of them."""
+
+    def __init__(self, workspace: Workspace, checks: list[dict[str, Any]]) -> None:
+        self._files = workspace.files("project")
+        folder = self._files.project
+        wanted = [check["commit-exists"] for check in checks if "commit-exists" in check]
+        self._commits = git_look.commits(folder, wanted) if wanted else set()
+        has_branches = any("branch-exists" in check for check in checks)
+        self._branches = git_look.branches(folder) if has_branches else set()
+
+    def at(self, kind: str, value: Any) -> tuple[bool | None, str]:
+        if kind == "branch-exists":
+            if self._branches is None:
+                return None, "git cannot be asked here"
+            return value in self._branches, f"there is no branch {value}"
+        if kind == "commit-exists":
+            if self._commits is None:
+                return None, "git cannot be asked here"
+            return value in self._commits, f"there is no commit {value}"
+        path = value["path"] if kind == "file-hash" else value
+        try:
+            found = self._files.look(path)
+        except NotFound:
+            return kind == "file-missing", f"there is no file {path}"
+        except HoldfastError as error:
+            return None, error.message
+        if kind == "file-hash":
+            return found.hash == value["hash"], f"{path} has other content"
+        return kind == "file-exists", f"there is a file {path}"
+
+
+def _shown(path: str) -> str:
+    return path.replace(os.sep, "/")

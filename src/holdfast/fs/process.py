@@ -1,0 +1,96 @@
+"""Who a process is, so that another one can tell later whether it is still there.
+
+A process id alone is given again after its process ended; with the start time, on one boot of one machine, it
+is unique. A stopped or slow process is still there: no timer is asked.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.fs.port import FileSystem
+from holdfast.fs.posix import POSIX
+from holdfast.typed import Record
+
+_PROC = "/proc"
+
+
+class Process(Record):
+    """One process of one boot of one machine."""
+
+    host: str
+    boot: str
+    """Changes with every start of the machine; empty where the system does not say."""
+    space: str
+    """The namespace in which the process id counts: containers on one machine have their own."""
+    pid: int
+    start: str
+    """When it started, in the system's own words; empty where the system does not say."""
+
+
+def _read(fs: FileSystem, path: str) -> str:
+    try:
+        fd = fs.open(path, os.O_RDONLY)
+    except OSError:
+        return ""
+    try:
+        return fs.read(fd, 4096, 0).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    finally:
+        fs.close(fd)
+
+
+def start_of(pid: int, fs: FileSystem = POSIX) -> str | None:
+    """When a process of this machine started; None if there is no such process, empty if nobody can say."""
+    text = _read(fs, f"{_PROC}/{pid}/stat")
+    if text:
+        # The name in parentheses may hold anything; fields count from behind it: state first, start as the 20th.
+        fields = text.rpartition(")")[2].split()
+        return None if fields[0] in "ZX" else fields[19]
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return None
+    except OSError:
+        return ""
+    return "" if not os.path.isdir(f"{_PROC}/1") else None
+
+
+def identify(pid: int | None = None) -> Process:
+    """A process of this machine; this one if none is given."""
+    chosen = os.getpid() if pid is None else pid
+    try:
+        space = os.readlink(f"{_PROC}/self/ns/pid")
+    except OSError:
+        space = ""
+    boot = _read(POSIX, f"{_PROC}/sys/kernel/random/boot_id").strip()
+    return Process(os.uname().nodename, boot, space, chosen, start_of(chosen) or "")
+
+
+def agent() -> Process:
+    """The process behind a command: HOLDFAST_PID, else the leader of the terminal or shell that it runs in.
+
+    A command itself is gone in a moment; whoever types or sends commands stays.
+    """
+    given = os.environ.get("HOLDFAST_PID", "")
+    if given.isdigit() and start_of(int(given)) is not None:
+        return identify(int(given))
+    leader = os.getsid(0)
+    if leader and start_of(leader) is not None:
+        return identify(leader)
+    return identify(os.getppid())
+
+
+def is_alive(process: Process, here: Process) -> bool | None:
+    """Whether a process is still there, as seen from process ``here``; None if that cannot be told from here."""
+    if process.host != here.host:
+        return None
+    if process.boot != here.boot:
+        return False
+    if process.space != here.space:
+        return None
+    start = start_of(process.pid)
+    if start is None:
+        return False
+    return start == process.start if start and process.start else True

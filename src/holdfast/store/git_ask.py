@@ -1,0 +1,135 @@
+"""Questions to git itself, by running it: only for rare commands (heal, doctor, resume, sessions --all).
+
+Everyday commands never come here: what they need is read from the git directory (see ``git_head``).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from holdfast.typed import Record
+
+_CONTEXT = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY")
+"""Set inside git's own hooks, for the command that runs the hook; we ask about the folder that we name."""
+_PATIENCE = 120
+_SLACK_S = 86_400
+"""Machines disagree about the time: look a day further back than the clock says."""
+
+
+class Version(Record):
+    """One content of a file that git has."""
+
+    where: str
+    """Where git has it: ``the index``, ``HEAD``, or a commit."""
+    blob: str
+
+
+class Tree(Record):
+    """One worktree of the repository."""
+
+    path: str
+    branch: str
+    """Its branch, or the commit that is checked out; empty if git does not say."""
+
+
+def run(folder: str, *arguments: str, data: bytes | None = None, check: bool = False) -> bytes | None:
+    """The output of a git command in ``folder``; None if it failed or there is no git."""
+    import subprocess
+
+    environment = {name: value for name, value in os.environ.items() if name not in _CONTEXT}
+    environment |= {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+    try:
+        done = subprocess.run(  # noqa: S603 - fixed words, and paths behind "--"
+            ["git", "-c", "core.quotePath=false", "-C", folder, *arguments],  # noqa: S607 - the user's git
+            input=data if data is not None else b"",
+            capture_output=True,
+            env=environment,
+            timeout=_PATIENCE,
+            check=check,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def lines(folder: str, *arguments: str, data: bytes | None = None) -> list[str]:
+    """The output's lines; none if the command failed."""
+    return (run(folder, *arguments, data=data) or b"").decode("utf-8", "surrogateescape").splitlines()
+
+
+def blob_ids(folder: str, paths: list[str]) -> list[str]:
+    """What git would call the content of each file; empty without git."""
+    text = "\n".join(paths).encode("utf-8", "surrogateescape") + b"\n"
+    return lines(folder, "hash-object", "--no-filters", "--stdin-paths", data=text) if paths else []
+
+
+def blobs_in_refs(folder: str, since_ms: int) -> set[str]:
+    """Every content that came into the history of any branch, tag, stash or worktree since a moment."""
+    since = f"--since={max(0, since_ms // 1000 - _SLACK_S)}"
+    found = lines(
+        folder, "log", "--all", "-m", since, "--raw", "--no-abbrev", "--no-renames", "--format=", "--", "."
+    )
+    return {line.split(" ")[3] for line in found if line.startswith(":")}
+
+
+def versions(folder: str, path: str) -> list[Version]:
+    """Every content of a file that git has, newest first: index (with the sides of a conflict), HEAD, all refs."""
+    found: dict[str, str] = {}
+    for line in lines(folder, "ls-files", "--stage", "--", path):
+        found.setdefault(line.split(" ")[1], "the index")
+    head = run(folder, "rev-parse", "--verify", "--quiet", f"HEAD:./{path}")
+    if head is not None:
+        found.setdefault(head.decode().strip(), "HEAD")
+    commit = ""
+    for line in lines(
+        folder, "log", "--all", "-m", "--raw", "--no-abbrev", "--no-renames", "--format=%h", "--", path
+    ):
+        if not line.startswith(":"):
+            commit = line or commit
+        elif (blob := line.split(" ")[3]).strip("0"):
+            found.setdefault(blob, f"commit {commit}")
+    return [Version(where, blob) for blob, where in found.items()]
+
+
+def content(folder: str, blob: str) -> bytes | None:
+    return run(folder, "cat-file", "blob", blob)
+
+
+def unmerged(folder: str) -> list[str]:
+    """Paths below ``folder`` (relative to it) that a merge left in conflict."""
+    data = run(folder, "ls-files", "--unmerged", "-z", "--", ".") or b""
+    found = {
+        entry.partition(b"\t")[2].decode("utf-8", "surrogateescape") for entry in data.split(b"\0") if entry
+    }
+    return sorted(found)
+
+
+def tracked(folder: str, paths: Iterable[str]) -> set[str]:
+    """Those of the paths (relative to ``folder``) that the index holds."""
+    data = run(folder, "ls-files", "-z", "--", *paths) or b""
+    return {entry.decode("utf-8", "surrogateescape") for entry in data.split(b"\0") if entry}
+
+
+def stage(folder: str, paths: list[str]) -> bool:
+    """Stage files as they are now, also their absence."""
+    present = [path for path in paths if os.path.lexists(os.path.join(folder, path))]
+    gone = [path for path in paths if path not in present]
+    done = True
+    if present:
+        done = run(folder, "add", "-f", "--", *present) is not None
+    if gone:
+        done = run(folder, "rm", "-q", "--cached", "--ignore-unmatch", "--", *gone) is not None and done
+    return done
+
+
+def worktrees(folder: str) -> list[Tree]:
+    """All worktrees of the repository, the main one first; none without git."""
+    found: list[Tree] = []
+    for line in lines(folder, "worktree", "list", "--porcelain"):
+        key, _, value = line.partition(" ")
+        if key == "worktree":
+            found.append(Tree(value, ""))
+        elif key in ("HEAD", "branch") and found:
+            found[-1] = found[-1]._replace(branch=value)
+    return found

@@ -1,0 +1,123 @@
+"""What a clone can be told about holdfast, each only when asked for: merge driver, local views, commit hook."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.errors import Refused, Unavailable
+from holdfast.fs import steps
+from holdfast.fs.port import FileSystem
+from holdfast.fs.posix import POSIX, make_executable
+from holdfast.store import git_ask
+from holdfast.store.git_head import find_git
+
+DRIVER = "holdfast-view"
+VIEWS = ("STATE.md", "state.json")
+_DRIVER_NAME = "holdfast views: keep ours, the next command makes them anew"
+_LOCAL_VIEWS = "# Views stay out of git: `holdfast init --views local`.\n"
+HOOK_LINE = "holdfast hook-commit-message"
+_HOOK = f"""\
+#!/bin/sh
+# Names the holdfast session in the message of a commit. Made by `holdfast init --commit-hook`.
+command -v holdfast >/dev/null 2>&1 && {HOOK_LINE} "$1" || true
+"""
+
+
+def in_git(root: str, fs: FileSystem = POSIX) -> bool:
+    """Whether the workspace is inside a git repository."""
+    return find_git(fs, os.path.dirname(root)) is not None
+
+
+def has_driver(root: str) -> bool:
+    """Whether this clone has the merge driver."""
+    return git_ask.lines(root, "config", "--get", f"merge.{DRIVER}.driver") == ["true"]
+
+
+def register_driver(root: str) -> bool:
+    """Have this clone merge views without conflicts; False if it does so already.
+
+    The driver keeps our side: whatever it kept, the next command makes the view anew from the segments.
+    """
+    if not in_git(root):
+        raise Refused("There is no git repository here.", hint="Run `git init` first.")
+    if has_driver(root):
+        return False
+    for key, value in (("name", _DRIVER_NAME), ("driver", "true")):
+        if git_ask.run(root, "config", "--local", f"merge.{DRIVER}.{key}", value) is None:
+            raise Unavailable("git did not take the merge driver into its configuration.")
+    return True
+
+
+def keep_views_local(root: str, fs: FileSystem = POSIX) -> bool:
+    """Keep views out of git: ignored, and no longer tracked; False if they are out already."""
+    path = os.path.join(root, ".gitignore")
+    try:
+        text = steps.read_whole(fs, path).decode("utf-8", "replace")
+    except FileNotFoundError:
+        text = ""
+    missing = [view for view in VIEWS if view not in text.splitlines()]
+    if missing:
+        lines = "".join(f"{view}\n" for view in missing)
+        new = f"{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{_LOCAL_VIEWS}{lines}"
+        steps.replace(fs, path, new.encode(), tag="views", durable=True)
+    tracked = [f":(glob)sessions/**/{view}" for view in VIEWS]
+    listed = git_ask.lines(root, "ls-files", "--", *tracked)
+    if listed:
+        git_ask.run(root, "rm", "-q", "--cached", "--", *listed)
+    return bool(missing or listed)
+
+
+def install_hook(root: str, fs: FileSystem = POSIX) -> str:
+    """Install the prepare-commit-msg hook; one that somebody else wrote is left as it is. Returns its path."""
+    git = find_git(fs, os.path.dirname(root))
+    if git is None:
+        raise Refused("There is no git repository here.", hint="Run `git init` first.")
+    said = git_ask.lines(root, "rev-parse", "--git-path", "hooks")
+    folder = os.path.join(root, said[0]) if said else os.path.join(git[1], "hooks")
+    path = os.path.normpath(os.path.join(folder, "prepare-commit-msg"))
+    try:
+        found = steps.read_whole(fs, path).decode("utf-8", "replace")
+    except FileNotFoundError:
+        steps.make_folders(fs, folder)
+        steps.replace(fs, path, _HOOK.encode(), tag="hook", durable=True)
+        make_executable(path)
+        return path
+    if HOOK_LINE not in found:
+        raise Refused(
+            f"{path} is there already and was left as it is.",
+            hint=f'Add this line to it: {HOOK_LINE} "$1"',
+        )
+    return path
+
+
+def add_trailer(root: str, message_file: str, trailer: str) -> bool:
+    """Add a trailer to a commit message, once."""
+    done = git_ask.run(
+        root,
+        "interpret-trailers",
+        "--in-place",
+        "--if-exists",
+        "addIfDifferent",
+        "--trailer",
+        trailer,
+        message_file,
+    )
+    return done is not None
+
+
+def commits_of(root: str, session: str, limit: int) -> list[dict[str, str]]:
+    """The git commits that name a session in their trailer or that changed its segments, newest first."""
+    form = "%H%x1f%cI%x1f%an%x1f%s%x1f%(trailers:key=Holdfast-Session,valueonly,separator=%x2C)%x1e"
+    text = git_ask.run(root, "log", f"--max-count={max(limit, 1) * 50}", f"--format={form}") or b""
+    touching = git_ask.lines(root, "log", "--format=%H", "--", f":(glob)sessions/*/{session}/**")
+    touched = set(touching)
+    found = []
+    for record in text.decode("utf-8", "replace").split("\x1e"):
+        parts = record.strip("\n").split("\x1f")
+        if len(parts) != 5:
+            continue
+        commit, at, author, subject, named = parts
+        if session in named or commit in touched:
+            how = "names it" if session in named else "holds its segments"
+            found.append({"commit": commit, "at": at, "by": author, "subject": subject, "how": how})
+    return found[:limit] if limit else found

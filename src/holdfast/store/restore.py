@@ -1,0 +1,198 @@
+"""Bringing segments back: from git, from the links that are kept out of git's reach, and out of conflicts.
+
+Lines are unique and chained, so the union of the readable lines of all versions of a segment is always right.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from holdfast.core import commit as codec
+from holdfast.core import ids
+from holdfast.fs import steps
+from holdfast.store import git_ask, kept, quarantine, segments
+from holdfast.store.protocol import Fault
+from holdfast.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.store.stream_files import StreamFiles
+    from holdfast.store.stream_reader import Place
+
+
+_KEPT_MS = 30 * 86_400_000
+
+
+def whole_lines(data: bytes) -> list[bytes]:
+    """The commits in a segment's bytes, whatever else is between them."""
+    return [line for piece in data.split(b"\n") if segments.is_whole(line := piece.removesuffix(segments.CR))]
+
+
+def union(versions: Iterable[bytes]) -> bytes:
+    """All commits of several versions of a segment, each once, in canonical order."""
+    found: dict[str, bytes] = {}
+    for data in versions:
+        for line in whole_lines(data):
+            found.setdefault(codec.id_of(line), line)
+    return b"".join(found[commit_id] + b"\n" for commit_id in sorted(found))
+
+
+def from_git(place: Place, stream: str, path: str) -> Fault | None:
+    """Mend a damaged segment with what git has of it; None if that adds nothing. The caller holds the stream."""
+    damaged = steps.read_whole(place.fs, path)
+    own = {codec.id_of(line) for line in whole_lines(damaged)}
+    contents, sources = [], []
+    name = os.path.relpath(path, place.root)
+    for version in git_ask.versions(place.root, name) if place.head.common else []:
+        data = git_ask.content(place.root, version.blob)
+        if data is None:
+            continue
+        contents.append(data)
+        news = {codec.id_of(line) for line in whole_lines(data)} - own
+        if news:
+            sources.append(f"{len(news)} from {version.where}")
+            own |= news
+    joined = union([damaged, *contents])
+    marked = any(
+        line.startswith((b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")) for line in damaged.split(b"\n")
+    )
+    if not sources and not marked:
+        return None
+    aside = quarantine.save_aside(place, stream, path, damaged, "a damaged segment, before it was restored")
+    steps.replace(place.fs, path, joined, tag=place.tag, durable=True)
+    what = "conflict markers of a merge" if marked else "a damaged segment"
+    origin = ", ".join(sources) or "all were in the file"
+    action = f"{len(own)} commits restored ({origin}); the damaged file is {aside}"
+    return Fault(stream, name, what, harmless=True, action=action)
+
+
+def unmerged(place: Place, name: str) -> None:
+    """Settle a segment that a merge left in conflict: the union of all sides. The caller holds the stream."""
+    path = os.path.join(place.root, name)
+    contents = [
+        git_ask.content(place.root, version.blob) or b"" for version in git_ask.versions(place.root, name)
+    ]
+    try:
+        contents.append(steps.read_whole(place.fs, path))
+    except FileNotFoundError:
+        steps.make_folders(place.fs, os.path.dirname(path))
+    steps.replace(place.fs, path, union(contents), tag=place.tag, durable=True)
+
+
+def salvage(place: Place, handle_of: Callable[[str], StreamFiles]) -> list[Fault]:
+    """Bring back every kept segment that the working tree has lost and that no ref leads to.
+
+    Git is asked only if something is missing. Links are kept for a month, since a commit that a ref leads to
+    today can be reset, amended or dropped tomorrow; then those that git has are forgotten.
+    """
+    links = kept.links(place)
+    old = place.clock() - _KEPT_MS
+    wanted = [
+        (stream, path, first)
+        for stream, path in links
+        if (first := _first_ms(place, path)) < old or not _is_in_tree(place, stream, path)
+    ]
+    if not wanted:
+        return []
+    paths = [path for _, path, _ in wanted]
+    blobs = git_ask.blob_ids(place.root, paths)
+    if len(blobs) != len(paths):
+        return []  # no git to ask, or a link vanished meanwhile: the next time will do
+    in_git = git_ask.blobs_in_refs(place.root, min(first for _, _, first in wanted))
+    faults = []
+    writer = place.identity.stored()
+    for (stream, path, first), blob in zip(wanted, blobs, strict=True):
+        if blob in in_git and not _is_cut(place, stream, path):
+            if first < old:
+                kept.drop(place, path)
+            continue
+        owner = segments.writer_of(os.path.basename(path))
+        if owner != writer and kept.is_at_work(place, owner):
+            continue  # its own worktree brings it back
+        handle = handle_of(stream)
+        with handle.mutex:
+            faults += _bring_back(place, handle, path, own=owner == writer)
+    return faults
+
+
+def _is_cut(place: Place, stream: str, path: str) -> bool:
+    """Whether the working tree has the segment, but not all of it: an old version was put back over it.
+
+    That is never a matter of branches, since git knows every segment in one version only.
+    """
+    return not _is_in_tree(place, stream, path) and _exists(place, _target(place, stream, path))
+
+
+def _target(place: Place, stream: str, path: str) -> str:
+    name = os.path.basename(path)
+    if name.startswith(segments.JOINED):
+        return os.path.join(segments.archive_of(place.root, stream), "events", name)
+    return os.path.join(place.root, *stream.split("/"), "events", name)
+
+
+def _exists(place: Place, path: str) -> bool:
+    try:
+        place.fs.stat(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _is_in_tree(place: Place, stream: str, path: str) -> bool:
+    """Whether the working tree has all that a link has."""
+    target = _target(place, stream, path)
+    try:
+        one, other = place.fs.stat(path), place.fs.stat(target)
+        if one.st_ino == other.st_ino:
+            return True
+        found = {codec.id_of(line) for line in whole_lines(steps.read_whole(place.fs, target))}
+        return found.issuperset(map(codec.id_of, whole_lines(steps.read_whole(place.fs, path))))
+    except FileNotFoundError:
+        return False
+
+
+def _bring_back(place: Place, handle: StreamFiles, path: str, *, own: bool) -> list[Fault]:
+    handle.lock()
+    try:
+        data = steps.read_whole(place.fs, path)
+        lines = whole_lines(data)
+        present = {codec.id_of(line) for line in handle.read(None).lines}
+        missing = sum(codec.id_of(line) not in present for line in lines)
+        target = _target(place, handle.stream, path)
+        if not missing:
+            return []
+        if own and not _exists(place, target):
+            target = handle.take_number()
+        folder = os.path.dirname(target)
+        steps.make_folders(place.fs, folder)
+        contents = [data]
+        try:
+            contents.append(steps.read_whole(place.fs, target))
+            quarantine.save_aside(
+                place, handle.stream, target, contents[-1], "a segment that had lost commits"
+            )
+        except FileNotFoundError:
+            pass
+        steps.replace(place.fs, target, union(contents), tag=place.tag, durable=True)
+        steps.sync_names(place.fs, folder, os.path.dirname(place.root))
+        kept.drop(place, path)
+        kept.keep(place, handle.stream, target)
+    finally:
+        handle.unlock()
+    where = os.path.relpath(target, place.root)
+    what = f"{missing} commits that git removed from the working tree before a git commit had them"
+    return [Fault(handle.stream, where, what, harmless=True, action="brought back")]
+
+
+def _first_ms(place: Place, path: str) -> int:
+    try:
+        fd = place.fs.open(path, os.O_RDONLY)
+    except OSError:
+        return 0
+    try:
+        commit_id = codec.id_of(place.fs.read(fd, 256, 0))
+        return ids.milliseconds(commit_id) if ids.is_commit_id(commit_id) else 0
+    finally:
+        place.fs.close(fd)

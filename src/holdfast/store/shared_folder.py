@@ -1,0 +1,107 @@
+"""A folder that all worktrees of a repository share, for what is true only now.
+
+It lies under the git common directory; where that cannot be written (no git, a sandboxed agent) it falls back to
+the workspace's own ``local/``. Names pass the same pattern as all other notes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from holdfast.core.stream import checked_note
+from holdfast.fs import steps
+from holdfast.fs.port import FileSystem
+from holdfast.fs.posix import POSIX
+from holdfast.fs.process import Process, agent, identify, is_alive
+from holdfast.store.git_head import find_git
+from holdfast.typed import Any
+
+__all__ = ["Process", "SharedFolder", "agent", "identify", "is_alive"]
+
+
+class SharedFolder:
+    """Small JSON records in one folder, replaced whole."""
+
+    def __init__(self, workspace: str, kind: str, fs: FileSystem = POSIX) -> None:
+        self._fs = fs
+        self._tag = f"{os.getpid()}-{int.from_bytes(os.urandom(4), 'big'):08x}"
+        git = find_git(fs, os.path.dirname(os.path.abspath(workspace)))
+        own = os.path.join(os.path.abspath(workspace), "local", kind)
+        self.shared = git is not None
+        """Whether other worktrees see it too."""
+        self.path = os.path.join(git[1], "holdfast", kind) if git else own
+        try:
+            steps.make_folders(fs, self.path)
+            probe = os.path.join(self.path, "writable")
+            fs.close(fs.open(probe, os.O_RDWR | os.O_CREAT))
+        except OSError:
+            self.shared, self.path = False, own
+            steps.make_folders(fs, own)
+
+    def _at(self, name: str) -> str:
+        checked_note(f"local/{name}")
+        return os.path.join(self.path, *name.split("/"))
+
+    def get(self, name: str) -> dict[str, Any] | None:
+        """The record, or None; one that cannot be read counts as none."""
+        try:
+            found = json.loads(steps.read_whole(self._fs, self._at(name)))
+        except (OSError, ValueError):
+            return None
+        return found if isinstance(found, dict) else None
+
+    def put(self, name: str, record: dict[str, Any] | None, *, durable: bool = False) -> None:
+        """Replace a record, or remove it."""
+        path = self._at(name)
+        if record is None:
+            try:
+                self._fs.unlink(path)
+            except FileNotFoundError:
+                pass
+            return
+        data = json.dumps(record, ensure_ascii=False).encode() + b"\n"
+        try:
+            steps.replace(self._fs, path, data, tag=self._tag, durable=durable)
+        except FileNotFoundError:
+            steps.make_folders(self._fs, os.path.dirname(path))
+            steps.replace(self._fs, path, data, tag=self._tag, durable=durable)
+
+    def names(self, under: str) -> list[str]:
+        try:
+            found = self._fs.names(self._at(under))
+        except OSError:
+            return []
+        return sorted(name for name in found if steps.TEMP_MARK not in name and not name.endswith(".lock"))
+
+    def age_ms(self, name: str, now: int) -> int | None:
+        """How long ago a record was replaced; None if there is none."""
+        try:
+            return now - self._fs.stat(self._at(name)).st_mtime_ns // 1_000_000
+        except OSError:
+            return None
+
+    def held(self, name: str) -> Hold:
+        """Hold a kernel lock for a change of several records; it dies with its holder."""
+        path = self._at(f"{name}.lock")
+        try:
+            fd = self._fs.open(path, os.O_RDWR | os.O_CREAT)
+        except FileNotFoundError:
+            steps.make_folders(self._fs, os.path.dirname(path))
+            fd = self._fs.open(path, os.O_RDWR | os.O_CREAT)
+        self._fs.lock(fd)
+        return Hold(self._fs, fd)
+
+
+class Hold:
+    """A kernel lock that is held until the ``with`` block ends."""
+
+    def __init__(self, fs: FileSystem, fd: int) -> None:
+        self._fs = fs
+        self._fd = fd
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, *_: object) -> None:
+        self._fs.close(self._fd)

@@ -1,0 +1,357 @@
+"""Random histories over several clones and worktrees of one repository, with real git.
+
+A history mixes holdfast commands with everything that people do to a working tree, then exchanges all branches
+and checks what is promised: no conflict in a segment, byte-identical views, the same state, every acknowledged
+commit present, all ids unique. A history is a function of its seed: a failure names the seed that replays it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+from collections.abc import Callable
+from typing import Any
+
+from holdfast.core import commit as codec
+from holdfast.errors import Refused
+from holdfast.store import restore
+from holdfast.workspace.setup import init
+from holdfast.workspace.workspace import Workspace, open_workspace
+
+CONFIG = """\
+[user]
+name = Tester
+email = tester@example.invalid
+[init]
+defaultBranch = main
+[core]
+fsync = none
+editor = true
+[gc]
+auto = 0
+[advice]
+detachedHead = false
+[protocol "file"]
+allow = always
+"""
+_MAX_CLONES = 5
+_MAX_TREES = 3
+_VIEWS = ("STATE.md", "state.json")
+
+
+class Broken(AssertionError):
+    """A promise did not hold."""
+
+
+class Tree:
+    """One worktree, and what was done in it."""
+
+    def __init__(self, history: History, clone: str, path: str) -> None:
+        self.history = history
+        self.clone = clone
+        self.path = path
+        self._folder = ""
+
+    def git(self, *arguments: str, **environment: str) -> tuple[int, str]:
+        return self.history.git(self.path, *arguments, **environment)
+
+    def must(self, *arguments: str) -> str:
+        status, output = self.git(*arguments)
+        if status:
+            raise Broken(f"git {' '.join(arguments)} in {self.path}: {output}")
+        return output
+
+    def open(self) -> Workspace:
+        name = os.path.basename(self.path)
+        return open_workspace(os.path.join(self.path, ".state"), user=os.path.basename(self.clone), by=name)
+
+    def save(self, message: str) -> None:
+        """Commit everything, if there is anything."""
+        self.must("add", "-A")
+        self.git("commit", "-q", "-m", message)
+
+    def unmerged(self) -> list[str]:
+        return sorted(set(self.must("diff", "--name-only", "--diff-filter=U").split()))
+
+    def settle(self, *go_on: str) -> None:
+        """After a git command that may have stopped: only views may be in conflict; heal, and go on."""
+        for _ in range(30):
+            conflicts = self.unmerged()
+            wrong = [path for path in conflicts if os.path.basename(path) not in _VIEWS]
+            if wrong:
+                raise Broken(f"conflict in {wrong}")
+            if conflicts:
+                with self.open() as workspace:
+                    workspace.heal()
+                if left := self.unmerged():
+                    raise Broken(f"heal left {left} in conflict")
+            if not self.under_way():
+                return
+            status, output = self.git(*go_on)
+            if status and not self.unmerged() and not self._given_up(go_on[0]):
+                raise Broken(f"git {go_on} cannot go on: {output}")
+        raise Broken("a git command goes on for ever")
+
+    def _given_up(self, command: str) -> bool:
+        """Leave out what has become empty, or take the whole command back."""
+        return not self.git(command, "--skip")[0] or not self.git(command, "--abort")[0]
+
+    def under_way(self) -> bool:
+        if not self._folder:
+            self._folder = os.path.join(self.path, self.must("rev-parse", "--git-dir").strip())
+        marks = ("MERGE_HEAD", "REVERT_HEAD", "CHERRY_PICK_HEAD", "rebase-merge", "rebase-apply")
+        return any(os.path.exists(os.path.join(self._folder, mark)) for mark in marks)
+
+    def branches(self) -> list[str]:
+        return self.must("for-each-ref", "--format=%(refname:short)", "refs/heads").split()
+
+    def unmerged_refs(self) -> list[str]:
+        """One ref of the hub for each commit that is not in this branch yet."""
+        form = "--format=%(objectname) %(refname)"
+        found = self.must("for-each-ref", form, "--no-merged", "HEAD", "refs/remotes/origin").splitlines()
+        refs = dict(line.split(" ") for line in found)
+        return sorted(ref for ref in refs.values() if not ref.endswith("/HEAD"))
+
+    def branch(self) -> str:
+        return self.must("rev-parse", "--abbrev-ref", "HEAD").strip()
+
+    def depth(self) -> int:
+        return int(self.must("rev-list", "--first-parent", "--count", "HEAD"))
+
+
+class History:
+    """The whole of one random history."""
+
+    def __init__(self, folder: str, seed: int) -> None:
+        self.folder = folder
+        self.random = random.Random(seed)
+        self.acknowledged: dict[str, str] = {}
+        self.done: list[str] = []
+        self.reverted = False
+        self.trees: list[Tree] = []
+        self.names = 0
+        os.makedirs(folder, exist_ok=True)
+        self._config = os.path.join(folder, "gitconfig")
+        with open(self._config, "w") as file:
+            file.write(CONFIG)
+        self.hub = os.path.join(folder, "hub.git")
+        self.git(folder, "init", "-q", "--bare", self.hub)
+        self._first()
+
+    def git(self, where: str, *arguments: str, **environment: str) -> tuple[int, str]:
+        """Run git; its status and all it said."""
+        done = subprocess.run(
+            ["git", *arguments],
+            cwd=where,
+            env={
+                "PATH": os.environ["PATH"],
+                "HOME": self.folder,
+                "GIT_CONFIG_GLOBAL": self._config,
+                "GIT_CONFIG_NOSYSTEM": "1",
+                "GIT_TERMINAL_PROMPT": "0",
+                "LC_ALL": "C",
+                **environment,
+            },
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=120,
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    def name(self, prefix: str) -> str:
+        self.names += 1
+        return f"{prefix}{self.names}"
+
+    def _first(self) -> None:
+        path = os.path.join(self.folder, "c0")
+        self.git(self.folder, "clone", "-q", self.hub, path)
+        tree = Tree(self, path, path)
+        self.trees.append(tree)
+        init(path, given=True)
+        with open(os.path.join(path, "code.txt"), "w") as file:
+            file.write("code\n")
+        self.command_start(tree)
+        tree.save("begin")
+        tree.must("push", "-q", "origin", "HEAD:main")
+
+    def clones(self) -> list[Tree]:
+        """The main worktree of every clone."""
+        return [tree for tree in self.trees if tree.path == tree.clone]
+
+    # -- holdfast commands --------------------------------------------------------------------------------
+
+    def command(self, tree: Tree) -> None:
+        """One or more holdfast commands in a worktree."""
+        with tree.open() as workspace:
+            streams = workspace.sessions()
+            if not streams or self.random.random() < 0.08:
+                self._note(workspace.start(self.name("goal ")).peek().head, tree)
+                return
+            session = workspace.session("/".join(self.random.choice(streams[:4]).split("/")[1:]))
+            for _ in range(self.random.choice((1, 1, 1, 2, 4))):
+                try:
+                    self._note(self._one(session).commit, tree)
+                except Refused:
+                    continue  # a rule said no: nothing was written, nothing is acknowledged
+
+    def command_start(self, tree: Tree) -> None:
+        with tree.open() as workspace:
+            self._note(workspace.start(self.name("goal ")).peek().head, tree)
+
+    def _one(self, session: Any) -> Any:
+        unsettled = list(session.peek().state["decisions"]["open"])
+        kind = self.random.choice(("decide", "decide", "settle", "note", "goal", "phase", "record"))
+        if kind == "settle" and unsettled:
+            return session.settle(self.random.choice(unsettled), self.name("outcome "))
+        if kind == "note":
+            return session.note(self.name("note <<<<<<< "))
+        if kind == "goal":
+            return session.set_goal(self.name("goal "))
+        if kind == "phase":
+            return session.enter_phase(self.random.choice(("plan", "build", "test")))
+        if kind == "record":
+            return session.record("x.build", {"n": self.names})
+        return session.decide(self.name("decision "), because="reasons", action="act")
+
+    def _note(self, commit_id: str, tree: Tree) -> None:
+        if commit_id in self.acknowledged:
+            raise Broken(f"commit {commit_id} was acknowledged twice")
+        self.acknowledged[commit_id] = tree.path
+
+    # -- the history --------------------------------------------------------------------------------------
+
+    def run(self, steps: int) -> None:
+        """Take random steps, then exchange everything and check."""
+        from holdfast.testing import clone_steps
+
+        names = list(clone_steps.STEPS)
+        clone_steps.another_clone(self, self.trees[0])
+        weights = [clone_steps.STEPS[name][0] for name in names]
+        for _ in range(steps):
+            tree = self.random.choice(self.trees)
+            name = self.random.choices(names, weights)[0]
+            self.done.append(f"{os.path.basename(tree.path)}: {name}")
+            step: Callable[[History, Tree], None] = clone_steps.STEPS[name][1]
+            step(self, tree)
+        self.exchange()
+        self.check()
+
+    def exchange(self) -> None:
+        """Every branch, stash and worktree of every clone reaches every worktree, in a random order."""
+        for tree in list(self.trees):
+            tree.save("last")
+            while tree.path == tree.clone and tree.git("rev-parse", "-q", "--verify", "refs/stash")[0] == 0:
+                self.pop(tree)
+                tree.save("popped")
+            with tree.open() as workspace:
+                workspace.heal()
+            tree.save("healed")
+        for tree in reversed(self.trees):
+            base = os.path.basename(tree.path)
+            tree.must("branch", "-f", f"last-{base}", "HEAD")
+            if tree.path == tree.clone:
+                tree.must("push", "-q", "-f", "origin", f"refs/heads/*:refs/heads/{base}-*")
+        self._merge_all(self.random.sample(self.trees, len(self.trees)))
+        self._merge_all(self.trees)
+
+    def _merge_all(self, order: list[Tree]) -> None:
+        """The first two merge every branch for themselves; the others take what came of it."""
+        for index, tree in enumerate(order):
+            tree.must("fetch", "-q", "origin")
+            refs = tree.unmerged_refs()
+            if index > 1:
+                refs = [ref for ref in refs if "/all-" in ref]
+            for ref in self.random.sample(refs, len(refs)):
+                self.merge(tree, ref)
+            if not refs:
+                continue
+            with tree.open() as workspace:
+                workspace.heal()
+            tree.save("healed")
+            tree.must("push", "-q", "-f", "origin", f"HEAD:refs/heads/all-{os.path.basename(tree.path)}")
+
+    def merge(self, tree: Tree, ref: str, *options: str) -> None:
+        status, output = tree.git("merge", "-q", "--no-edit", "--allow-unrelated-histories", *options, ref)
+        if status and not tree.under_way():
+            raise Broken(f"git merge {ref} in {tree.path}: {output}")
+        if status:
+            tree.settle("commit", "--no-edit", "-q")
+
+    def pop(self, tree: Tree) -> None:
+        """Pop a stash; what git refuses to put back over newer files stays in the stash commit and is dropped."""
+        status, output = tree.git("stash", "pop")
+        if status:
+            tree.settle("commit", "--no-edit", "-q")
+            for line in output.splitlines():
+                if ".jsonl" in line and "needs merge" not in line and "conflict" in line.lower():
+                    raise Broken(f"stash pop: {output}")
+            if tree.git("checkout", "-q", "stash@{0}", "--", ".state")[0] == 0:
+                tree.git("checkout", "-q", "stash@{0}^3", "--", ".state")
+            tree.git("stash", "drop")
+
+    # -- what is promised ---------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        shown = [self._shown(tree) for tree in self.trees]
+        for tree, other in zip(self.trees, shown, strict=True):
+            for name in sorted(shown[0].keys() | other.keys()):
+                if shown[0].get(name) != other.get(name):
+                    raise Broken(f"{name} differs between {self.trees[0].path} and {tree.path}")
+        present = set(json.loads(shown[0]["ids"]))
+        missing = set(self.acknowledged) - present
+        if missing and not (self.reverted and missing <= self._in_git()):
+            where = {self.acknowledged[commit] for commit in missing}
+            raise Broken(
+                f"{len(missing)} acknowledged commits are gone, made in {sorted(where)}: {sorted(missing)}"
+            )
+
+    def _shown(self, tree: Tree) -> dict[str, str]:
+        """Views, states and ids of a worktree."""
+        shown: dict[str, str] = {}
+        found: list[str] = []
+        with tree.open() as workspace:
+            for stream in workspace.sessions():
+                session = workspace.session("/".join(stream.split("/")[1:]))
+                workspace.touch(session)
+                commits = [commit.id for commit in session.log()]
+                if len(set(commits)) != len(commits) or len(commits) != session.version:
+                    raise Broken(f"{stream} in {tree.path} counts a commit twice")
+                if faults := session.peek().faults:
+                    raise Broken(f"{stream} in {tree.path}: {faults[0]}")
+                found += commits
+                shown[stream] = json.dumps(session.state, sort_keys=True)
+                self._check_short_ids(session)
+            workspace.publish()
+            for stream in workspace.sessions():
+                for view in _VIEWS:
+                    shown[f"{stream}/{view}"] = (workspace.store.get(f"{stream}/{view}") or b"").decode()
+        shown["ids"] = json.dumps(sorted(found))
+        return shown
+
+    @staticmethod
+    def _check_short_ids(session: Any) -> None:
+        made = [e.data["id"] for c in session.log() for e in c.events if e.type == "decision.made"]
+        if len(set(made)) != len(made):
+            raise Broken(f"{session} gave a short id twice: {sorted(made)}")
+
+    def _in_git(self) -> set[str]:
+        """The ids of all commits in the history of the hub: what a revert took out of the tree is still there."""
+        _, output = self.git(
+            self.hub, "log", "--all", "-m", "--raw", "--no-abbrev", "--format=", "--", "*.jsonl"
+        )
+        blobs = {line.split(" ")[3] for line in output.splitlines() if line.startswith(":")}
+        found = set()
+        for blob in blobs:
+            if blob.strip("0"):
+                data = subprocess.run(
+                    ["git", "cat-file", "blob", blob], cwd=self.hub, capture_output=True, check=True
+                )
+                found |= {codec.id_of(line) for line in restore.whole_lines(data.stdout)}
+        return found
+
+    def clear(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)

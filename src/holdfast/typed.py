@@ -1,0 +1,76 @@
+"""The few names of ``typing`` that this package uses, without importing ``typing``.
+
+Hooks and commands run at every prompt, and ``typing`` with its named tuples takes longer to load than a command
+may take (docs/decisions/0008-start-up.md). Type checkers see the real names; at run time there are stand-ins, and
+``Record`` is a named tuple that is made in microseconds.
+"""
+
+from __future__ import annotations
+
+__all__ = ["TYPE_CHECKING", "Any", "NoReturn", "Protocol", "Record", "Self"]
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any, NoReturn, Protocol, Self
+    from typing import NamedTuple as Record
+else:
+    Any = NoReturn = Self = object
+
+    class Protocol:
+        """A class that describes what other classes have."""
+
+    try:
+        from _collections import _tuplegetter
+    except ImportError:  # an interpreter without the private module
+        from operator import itemgetter
+
+        def _tuplegetter(index, doc):
+            return property(itemgetter(index), doc=doc)
+
+    def _made(cls, values):
+        return tuple.__new__(cls, values)
+
+    def _replaced(self, **changes):
+        return self._make(changes.pop(name, value) for name, value in zip(self._fields, self, strict=True))
+
+    def _as_dict(self):
+        return dict(zip(self._fields, self, strict=True))
+
+    def _shown(self):
+        inside = ", ".join(f"{name}={value!r}" for name, value in self._asdict().items())
+        return f"{type(self).__name__}({inside})"
+
+    class _Maker(type):
+        """Turns a class body with annotated fields into a tuple with those names."""
+
+        def __new__(mcs, name, bases, body):
+            if not bases:
+                return type.__new__(mcs, name, bases, body)
+            fields = tuple(body.get("__annotations__", ()))
+            defaults = {field: body.pop(field) for field in fields if field in body}
+            length = len(fields)
+
+            def new(cls, *values, **named):
+                if named or len(values) != length:
+                    given = {**defaults, **dict(zip(fields, values, strict=False)), **named}
+                    if len(values) > length or given.keys() != set(fields):
+                        raise TypeError(f"{name} takes {', '.join(fields)}")
+                    values = [given[field] for field in fields]
+                return tuple.__new__(cls, values)
+
+            body |= {
+                "__new__": new,
+                "__slots__": (),
+                "__repr__": _shown,
+                "__match_args__": fields,
+                "_fields": fields,
+                "_make": classmethod(_made),
+                "_replace": _replaced,
+                "_asdict": _as_dict,
+            }
+            for index, field in enumerate(fields):
+                body[field] = _tuplegetter(index, "")
+            return type(name, (tuple,), body)
+
+    Record = _Maker("Record", (), {})

@@ -1,0 +1,56 @@
+"""What changed around a session since its last commit: the first thing that a successor must know."""
+
+from __future__ import annotations
+
+from holdfast.errors import HoldfastError
+from holdfast.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from holdfast.workspace.session import Session
+
+_SHOWN = 5
+
+
+def alerts(session: Session) -> list[str]:
+    """One line for each: git moved, files that the session refers to changed, somebody else is at work on it."""
+    found = [*_git(session), *_others(session)]
+    try:
+        stale = session.stale()
+    except HoldfastError:
+        stale = []
+    found += [
+        f"CHANGED {entry['path']} is {entry['problem']} since {entry['at'][:16]}" for entry in stale[:_SHOWN]
+    ]
+    if len(stale) > _SHOWN:
+        found.append(f"CHANGED {len(stale) - _SHOWN} more files: `holdfast ref stale`")
+    return found
+
+
+def _git(session: Session) -> list[str]:
+    from holdfast.workspace.heal import files_store
+
+    store = files_store(session.workspace)
+    if store is None:
+        return []
+    before, now = store.git_heads(session.stream)
+    if not before or not now or before == now:
+        return []
+    return [f"GIT MOVED since this place last wrote to the session: {_said(before)} then, {_said(now)} now"]
+
+
+def _said(head: str) -> str:
+    ref, _, commit = head.rpartition(" ")
+    return f"{ref.removeprefix('refs/heads/') or 'detached'} at {commit[:10]}"
+
+
+def _others(session: Session) -> list[str]:
+    try:
+        people = session.workspace.presence.who()
+    except HoldfastError:
+        return []
+    name = f"{session.user}/{session.id}"
+    return [
+        f"ALSO AT WORK on this session: {person['by']} in {person['worktree']}, last seen {person['seen'][:16]}"
+        for person in people
+        if person["state"] == "alive" and person["session"] == name and not person["me"]
+    ][:_SHOWN]

@@ -1,0 +1,72 @@
+"""Putting right what a merge, a reset or an editor left: conflicts, markers, stale views, lost segments."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.core.stream import last_part, owner
+from holdfast.store.protocol import Fault
+from holdfast.typed import TYPE_CHECKING
+from holdfast.workspace import publish
+
+if TYPE_CHECKING:
+    from holdfast.store.files import FilesStore
+    from holdfast.workspace.workspace import Workspace
+
+
+def heal(workspace: Workspace) -> list[Fault]:
+    """Settle every conflict in our own files from the segments, make views anew, and stage what was conflicted.
+
+    Needs no merge driver and no person: segments are joined line by line, views are made from them. Files of
+    other origin, such as ``context/``, are left as they are and reported.
+    """
+    store = files_store(workspace)
+    if store is None:
+        return publish.check(workspace, fix=True)
+    from holdfast.store import git_ask
+
+    conflicted = git_ask.unmerged(store.root) if store.in_git else []
+    segments = [path for path in conflicted if path.endswith(".jsonl") and "/events/" in path]
+    views = [path for path in conflicted if os.path.basename(path) in publish.VIEWS]
+    faults = [_settled(store, path) for path in segments]
+    for path in views:
+        stream = os.path.dirname(path)
+        store.put(path, None)
+        if store.is_stream(stream):
+            session = workspace.session(f"{owner(stream)}/{last_part(stream)}")
+            publish.publish(session)
+        faults.append(Fault(stream, path, "a merge left it in conflict", harmless=True, action="made anew"))
+    faults += store.check(fix=True)
+    faults += publish.check(workspace, fix=True, quick=True)
+    staged = [*segments, *views, *_tracked_views(store, faults)]
+    if staged and not git_ask.stage(store.root, staged):
+        faults.append(Fault("", ".", "git did not stage the healed files", action="stage them with git add"))
+    for path in conflicted:
+        if path not in staged:
+            faults.append(
+                Fault("", path, "a merge left it in conflict", action="not ours to settle: edit it")
+            )
+    return faults
+
+
+def files_store(workspace: Workspace) -> FilesStore | None:
+    """The workspace's files engine; None on other engines, which git knows nothing of."""
+    if workspace.store.capabilities.name != "files":
+        return None
+    from holdfast.store.files import FilesStore
+
+    return workspace.store if isinstance(workspace.store, FilesStore) else None
+
+
+def _settled(store: FilesStore, path: str) -> Fault:
+    store.settle_conflict(path)
+    stream = path.partition("/events/")[0]
+    return Fault(stream, path, "a merge left it in conflict", harmless=True, action="all sides joined")
+
+
+def _tracked_views(store: FilesStore, faults: list[Fault]) -> list[str]:
+    """Views that were made anew and that git tracks: staged, so that the next git commit has them right."""
+    from holdfast.store import git_ask
+
+    made = [f.where for f in faults if f.action == "made anew" and os.path.basename(f.where) in publish.VIEWS]
+    return sorted(git_ask.tracked(store.root, made)) if made and store.in_git else []

@@ -1,0 +1,155 @@
+"""Upkeep: putting sessions away, taking them out again, and removing what a policy no longer keeps."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from holdfast.core import concepts, contested, moment
+from holdfast.core.stream import last_part, owner
+from holdfast.core.text import one_line
+from holdfast.errors import Refused, Usage
+from holdfast.store.files import FilesStore
+from holdfast.workspace.session import Session
+from holdfast.workspace.workspace import POINTER, Workspace, wall_clock
+
+DAY = 86_400_000
+
+
+class Policy(NamedTuple):
+    """What of the archive is kept: a session goes if any of these says so."""
+
+    older_than: int | None = None
+    """Milliseconds since it was last written to."""
+    keep: int | None = None
+    """How many, the newest first."""
+    max_size: int | None = None
+    """Bytes, counted from the newest on."""
+
+
+class Kept(NamedTuple):
+    """An archived session, as a report shows it."""
+
+    session: str
+    user: str
+    goal: str
+    updated: str
+    size: int
+    reason: str
+    """Why it goes; empty if it stays."""
+
+
+def archive(workspace: Workspace, name: str | None = None) -> Session:
+    """Put a session away: into ``history/``, read-only, its segments joined into one.
+
+    In this order: the fact is in the log, the pointer no longer leads there, the data is in its new place, and only
+    then is the old place removed. Repeating it after a death completes it.
+    """
+    session = workspace.session(name)
+    if not session.peek().state["archived"]:
+        session.commit(lambda state, mint: concepts.session.archive(state))
+        workspace.publish()
+    here = f"{session.user}/{session.id}"
+    if workspace.current() == here:
+        workspace.store.put(POINTER, None)
+    if isinstance(workspace.store, FilesStore):
+        workspace.store.archive(session.stream)
+    return session
+
+
+def restore(workspace: Workspace, name: str) -> Session:
+    """Take a session out of the archive and make it the current one; what was joined stays where it is."""
+    session = workspace.session(name)
+    session.commit(lambda state, mint: concepts.session.restore(state))
+    workspace.switch(f"{session.user}/{session.id}")
+    return session
+
+
+def archived(workspace: Workspace) -> list[Session]:
+    """The archived sessions, the last written to first."""
+    streams = set(workspace.store.streams("sessions/"))
+    if isinstance(workspace.store, FilesStore):
+        streams |= set(workspace.store.archived())
+    found = [Session(workspace, stream) for stream in sorted(streams)]
+    put_away = [session for session in found if session.peek().state["archived"]]
+    return sorted(put_away, key=lambda session: (session.peek().head, session.id), reverse=True)
+
+
+def plan_prune(workspace: Workspace, policy: Policy) -> list[Kept]:
+    """What a policy would remove, and what it keeps; nothing is changed. Only archived sessions are looked at."""
+    if policy == Policy():
+        raise Refused("A policy is needed: an age, a number or a size. Nothing was removed.")
+    now = wall_clock()
+    report: list[Kept] = []
+    total = 0
+    for place, session in enumerate(archived(workspace)):
+        state = session.peek().state
+        size = _size(workspace, session)
+        total += size
+        reason = ""
+        if policy.older_than is not None and now - moment.parse(state["updated"]) > policy.older_than:
+            reason = f"older than {policy.older_than / DAY:g} days"
+        elif policy.keep is not None and place >= policy.keep:
+            reason = f"more than {policy.keep:,} sessions"
+        elif policy.max_size is not None and total > policy.max_size:
+            reason = f"more than {policy.max_size:,} bytes"
+        goal = one_line(contested.value(state["registers"], "goal", ""), 80)
+        report.append(Kept(session.id, session.user, goal, state["updated"], size, reason))
+    return report
+
+
+def prune(workspace: Workspace, policy: Policy) -> list[Kept]:
+    """Remove archived sessions that the policy does not keep; the project's log says which, before they go."""
+    report = plan_prune(workspace, policy)
+    going = [kept for kept in report if kept.reason]
+    for start in range(0, len(going), 100):
+        some = going[start : start + 100]
+        names = ", ".join(f"{kept.user}/{kept.session}" for kept in some)
+        workspace.project.note(f"Pruned {len(some)} archived sessions: {names}")
+        for kept in some:
+            remove(workspace, f"sessions/{kept.user}/{kept.session}")
+    return report
+
+
+def remove(workspace: Workspace, stream: str) -> None:
+    """Remove a session with all its files; the pointer goes first."""
+    if workspace.current() == f"{owner(stream)}/{last_part(stream)}":
+        workspace.store.put(POINTER, None)
+    workspace.store.forget(stream)
+
+
+def rotate(workspace: Workspace, *, idle: int, policy: Policy | None = None) -> dict[str, Any]:
+    """One round of upkeep: complete sessions that nobody wrote to for ``idle`` milliseconds are archived, and what the
+    policy does not keep of the archive is removed."""
+    now = wall_clock()
+    moved, waiting = [], []
+    for stream in workspace.store.streams("sessions/"):
+        session = Session(workspace, stream)
+        state = session.peek().state
+        half_done = bool(state["archived"]) and isinstance(workspace.store, FilesStore)
+        if not half_done and (state["archived"] or not state["completed"]):
+            continue
+        if not half_done and now - moment.parse(state["updated"]) < idle:
+            continue
+        try:
+            archive(workspace, f"{session.user}/{session.id}")
+            moved.append(f"{session.user}/{session.id}")
+        except Refused as refusal:
+            waiting.append({"session": f"{session.user}/{session.id}", "why": refusal.message})
+    report = prune(workspace, policy) if policy is not None and policy != Policy() else []
+    return {"archived": moved, "waiting": waiting, "pruned": [k._asdict() for k in report if k.reason]}
+
+
+def _size(workspace: Workspace, session: Session) -> int:
+    if isinstance(workspace.store, FilesStore):
+        return workspace.store.size_of(session.stream)
+    return sum(len(line) + 1 for line in workspace.store.read(session.stream).lines)
+
+
+def parse_size(text: str) -> int:
+    """Bytes out of ``500``, ``10k``, ``50MB``, ``1g``."""
+    plain = text.strip().lower().removesuffix("b")
+    scale = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}.get(plain[-1:], 1)
+    digits = plain[:-1] if scale > 1 else plain
+    if not digits.isdigit():
+        raise Usage(f"{text!r} is not a size.", hint="Write it like 500k, 50MB or 2G.")
+    return int(digits) * scale

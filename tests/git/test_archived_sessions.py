@@ -1,0 +1,66 @@
+"""Archived sessions and git."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import holdfast
+from holdfast.workspace import upkeep
+
+
+def count(repository: Path, place: str) -> int:
+    with holdfast.open(repository) as workspace:
+        return int(workspace.session(place).state["notes"]["count"])
+
+
+def work() -> str:
+    with holdfast.open() as workspace:
+        session = workspace.start("Work")
+        for number in range(3):
+            session.note(f"note {number}")
+        return f"{session.user}/{session.id}"
+
+
+def test_git_takes_an_archive_that_nobody_committed(repository: Path, git) -> None:
+    """A reset and a clean that take the archive away cost no commit."""
+    place = work()
+    git("add", "-A")
+    git("commit", "-q", "-m", "work")
+    with holdfast.open() as workspace:
+        upkeep.archive(workspace, place)
+    assert count(repository, place) == 3
+    git("reset", "-q", "--hard")
+    git("clean", "-fdq")
+    with holdfast.open() as workspace:
+        workspace.doctor(fix=True)
+    assert count(repository, place) == 3
+    with holdfast.open() as workspace:
+        upkeep.archive(workspace, place)
+    git("add", "-A")
+    git("commit", "-q", "-m", "archived")
+    assert count(repository, place) == 3
+    assert list((repository / ".state" / "sessions").rglob("*.jsonl")) == []
+
+
+def test_one_branch_archives_while_another_goes_on(repository: Path, git) -> None:
+    """After the merge there is one session with all commits, and archiving again puts all of it away."""
+    place = work()
+    git("add", "-A")
+    git("commit", "-q", "-m", "work")
+    git("checkout", "-q", "-b", "other")
+    with holdfast.open() as workspace:
+        workspace.session(place).note("on the other branch")
+    git("add", "-A")
+    git("commit", "-q", "-m", "more")
+    git("checkout", "-q", "-")
+    with holdfast.open() as workspace:
+        upkeep.archive(workspace, place)
+    git("add", "-A")
+    git("commit", "-q", "-m", "archived")
+    git("merge", "-q", "--no-edit", "-X", "ours", "other", ok=False)
+    assert count(repository, place) == 4
+    with holdfast.open() as workspace:
+        upkeep.archive(workspace, place)
+    assert count(repository, place) == 4
+    (segment,) = (repository / ".state" / "history").rglob("*.jsonl")
+    assert segment.read_bytes().count(b"note.added") == 4

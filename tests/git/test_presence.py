@@ -1,0 +1,182 @@
+"""Who works on what: alive, stopped, dead, elsewhere; leases and claims."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from holdfast.edge.cli import main
+from holdfast.fs.process import Process, identify, is_alive
+from holdfast.workspace.presence import Held, LeaseLost, Presence
+
+TAKER = """
+import sys, time
+sys.path[:0] = {path!r}
+import holdfast
+from holdfast.errors import HoldfastError
+from holdfast.workspace.presence import Presence
+with holdfast.open({where!r}, by=sys.argv[1]) as workspace:
+    presence = Presence(workspace)
+    presence.beat("alice/2026-01-21-a1b2c3d4")
+    try:
+        lease = presence.lease("alice/2026-01-21-a1b2c3d4")
+        print("took", lease.number, flush=True)
+        sys.stdin.readline()
+    except HoldfastError as error:
+        print("refused", error.code, flush=True)
+"""
+
+
+def takers(where: Path, count: int) -> list[subprocess.Popen[str]]:
+    program = TAKER.format(path=sys.path, where=str(where))
+    return [
+        subprocess.Popen(
+            [sys.executable, "-c", program, f"agent-{number}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(count)
+    ]
+
+
+def end(processes: list[subprocess.Popen[str]]) -> None:
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.timeout(120)
+def test_one_of_thirty_takers_gets_the_lease(repository: Path) -> None:
+    """Thirty processes at once on a fresh workspace: one takes the lease, and all are seen."""
+    processes = takers(repository / ".state", 30)
+    try:
+        answers = [process.stdout.readline().split() for process in processes]
+        assert sorted(answer[0] for answer in answers) == ["refused"] * 29 + ["took"]
+        with holdfast.open() as workspace:
+            assert len(Presence(workspace).who()) == 30
+    finally:
+        end(processes)
+
+
+@pytest.mark.timeout(120)
+def test_a_dead_holder_is_succeeded_by_exactly_one(repository: Path) -> None:
+    """After kill -9 the next of many takers has the lease, with a higher number, and nobody else."""
+    first = takers(repository / ".state", 1)
+    assert first[0].stdout.readline().split() == ["took", "1"]
+    end(first)
+    processes = takers(repository / ".state", 10)
+    try:
+        answers = sorted(process.stdout.readline().split() for process in processes)
+        assert answers == [["refused", "HF-HELD"]] * 9 + [["took", "2"]]
+    finally:
+        end(processes)
+
+
+@pytest.mark.timeout(60)
+def test_a_stopped_holder_is_not_robbed(repository: Path) -> None:
+    """A holder that does not run, however long, is still there."""
+    processes = takers(repository / ".state", 1)
+    try:
+        assert processes[0].stdout.readline().split() == ["took", "1"]
+        os.kill(processes[0].pid, signal.SIGSTOP)
+        time.sleep(0.2)
+        with holdfast.open(by="rival") as workspace:
+            presence = Presence(workspace)
+            with pytest.raises(Held):
+                presence.lease("alice/2026-01-21-a1b2c3d4")
+            assert [person["state"] for person in presence.who()] == ["alive"]
+        os.kill(processes[0].pid, signal.SIGCONT)
+    finally:
+        end(processes)
+
+
+def test_a_reused_pid_is_somebody_else() -> None:
+    """The same process id with another start time, or on another boot, is gone; on another machine nobody can say."""
+    me = identify()
+    assert is_alive(me, me) is True
+    assert is_alive(me._replace(start="1"), me) is False
+    assert is_alive(me._replace(boot="another"), me) is False
+    assert is_alive(me._replace(host="elsewhere"), me) is None
+    assert is_alive(me._replace(space="a container"), me) is None
+
+
+def test_a_zombie_is_gone() -> None:
+    """A process that has ended and was not yet waited for holds nothing."""
+    child = subprocess.Popen([sys.executable, "-c", "pass"])
+    process = Process(*identify(child.pid))
+    deadline = time.monotonic() + 10
+    while is_alive(process, identify()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert is_alive(process, identify()) is False
+    child.wait()
+
+
+def test_whoever_lost_the_lease_cannot_write(repository: Path) -> None:
+    """The number is compared under the stream's lock: a former holder's commit is refused, the new holder's is not."""
+    with holdfast.open() as workspace:
+        session = workspace.start("goal")
+        name = f"{session.user}/{session.id}"
+        dead = Process(*identify()._replace(start="1"))
+        old = Presence(workspace, dead).lease(name)
+        slow = session.under(old)
+        slow.note("still the holder")
+        new = Presence(workspace).lease(name)
+        assert new.number == old.number + 1
+        with pytest.raises(LeaseLost):
+            slow.note("too late")
+        session.under(new).note("the successor")
+        new.release()
+        with pytest.raises(LeaseLost):
+            session.under(new).note("given back")
+        assert session.version == 3
+
+
+def test_a_second_agent_is_warned(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A claim on a folder covers the files in it; the second agent is told who has it, and nothing is claimed."""
+    with holdfast.open(by="first") as workspace:
+        Presence(workspace).claim(["src"])
+    assert main(["claim", "src/billing.py"]) == 1
+    assert "first" in capsys.readouterr().out
+    assert main(["claim", "docs"]) == 0
+    assert main(["claim", "src/billing.py", "--anyway"]) == 0
+    with holdfast.open(by="first") as workspace:
+        assert Presence(workspace).release() == ["src"]
+    assert main(["release"]) == 0
+    assert "docs" in capsys.readouterr().out
+
+
+def test_a_claim_dies_with_its_holder(repository: Path) -> None:
+    """Nobody is warned of an agent that is gone."""
+    with holdfast.open(by="first") as workspace:
+        Presence(workspace, identify()._replace(start="1")).claim(["src"])
+    with holdfast.open(by="second") as workspace:
+        assert Presence(workspace).claim(["src"]) == []
+
+
+def test_worktrees_see_each_other(repository: Path, git, tmp_path: Path) -> None:
+    """Presence is shared by all worktrees of a repository."""
+    git("worktree", "add", "-q", str(tmp_path / "second"))
+    with holdfast.open(by="first") as workspace:
+        Presence(workspace).beat("alice/2026-01-21-a1b2c3d4")
+    with holdfast.open(tmp_path / "second" / ".state", by="second") as workspace:
+        seen = Presence(workspace).who()
+    assert [(person["by"], person["worktree"]) for person in seen] == [("first", str(repository))]
+
+
+def test_where_the_git_directory_cannot_be_written_it_is_local(repository: Path) -> None:
+    """A sandboxed agent has presence of its own, and says that others are not seen."""
+    (repository / ".git" / "holdfast").write_text("in the way")
+    with holdfast.open() as workspace:
+        presence = Presence(workspace)
+        presence.beat()
+        assert not presence.folder.shared
+        assert len(presence.who()) == 1
+    assert (repository / ".state" / "local" / "presence" / "agents").is_dir()

@@ -1,0 +1,148 @@
+"""Views in git never get in the way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from holdfast.edge.cli import main
+
+
+def diverge(git, session: str) -> None:
+    """Two branches that both wrote to the session, with their views committed."""
+    git("add", "-A")
+    git("commit", "-q", "-m", "both")
+    for branch, phase in (("one", "plan"), ("two", "build")):
+        git("checkout", "-q", "-b", branch, "main")
+        with holdfast.open() as workspace:
+            workspace.session(session).enter_phase(phase)
+        git("add", "-A")
+        git("commit", "-q", "-m", branch)
+
+
+@pytest.fixture
+def session(repository: Path) -> str:
+    with holdfast.open() as workspace:
+        session = workspace.start("goal")
+        return f"{session.user}/{session.id}"
+
+
+def test_a_conflicted_view_is_healed_and_staged(
+    session: str, git, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a driver views conflict; one command settles them, and the merge can be committed."""
+    diverge(git, session)
+    git("merge", "-q", "--no-edit", "one", ok=False)
+    conflicts = git("diff", "--name-only", "--diff-filter=U").split()
+    assert {Path(path).name for path in conflicts} == {"STATE.md", "state.json"}
+    assert main(["heal"]) == 0
+    assert git("diff", "--name-only", "--diff-filter=U") == ""
+    git("commit", "-q", "--no-edit")
+    assert git("status", "--porcelain") == ""
+    with holdfast.open() as workspace:
+        assert [c["name"] for c in _contests(workspace, session)] == ["phase"]
+    assert "contested" in Path(conflicts[0]).read_text().lower()
+
+
+def _contests(workspace, session: str) -> list[dict]:
+    from holdfast.core.contested import contests
+
+    return [c for c in contests(workspace.session(session).state["registers"]) if c["name"] == "phase"]
+
+
+def test_with_the_driver_views_do_not_conflict(session: str, git) -> None:
+    """A clone that was told how merges views by itself; the next command makes them right."""
+    assert main(["init", "--merge-driver"]) == 0
+    diverge(git, session)
+    git("merge", "-q", "--no-edit", "one")
+    assert main(["status"]) == 0
+    with holdfast.open() as workspace:
+        assert workspace.doctor() == []
+
+
+def test_a_conflicted_view_heals_at_the_next_command(session: str, git) -> None:
+    """Nobody has to know of conflicts in views: any command replaces them by what is true."""
+    diverge(git, session)
+    git("merge", "-q", "--no-edit", "one", ok=False)
+    assert main(["status"]) == 0
+    for name in ("STATE.md", "state.json"):
+        text = (Path(".state/sessions") / session / name).read_text()
+        assert "<<<<<<<" not in text
+
+
+def test_a_merge_of_older_commits_makes_a_view_stale(session: str, git) -> None:
+    """A view knows the set of commits it shows: earlier ones that arrive later are in it after the next command."""
+    git("add", "-A")
+    git("commit", "-q", "-m", "both")
+    git("checkout", "-q", "-b", "early")
+    with holdfast.open() as workspace:
+        workspace.session(session).note("early note")
+    git("add", "-A", "--", ":(glob)**/*.jsonl")
+    git("commit", "-q", "-m", "segments only")
+    git("checkout", "-q", "-f", "main")
+    with holdfast.open() as workspace:
+        workspace.session(session).note("late note")
+    git("add", "-A")
+    git("commit", "-q", "-m", "late")
+    git("merge", "-q", "--no-edit", "early")
+    assert main(["status"]) == 0
+    with holdfast.open() as workspace:
+        assert workspace.doctor() == []
+        assert workspace.session(session).version == 3
+
+
+def test_views_can_stay_out_of_git(session: str, git) -> None:
+    """With local views nothing but segments is tracked, also if the views were tracked before."""
+    git("add", "-A")
+    git("commit", "-q", "-m", "with views")
+    assert main(["init", "--views", "local"]) == 0
+    git("add", "-A")
+    git("commit", "-q", "-m", "without views")
+    assert "STATE.md" not in git("ls-files")
+    assert (Path(".state/sessions") / session / "STATE.md").exists()
+    assert main(["init", "--views", "local"]) == 0
+    assert git("status", "--porcelain") == ""
+
+
+def test_the_driver_is_registered_with_consent_only(repository: Path, git) -> None:
+    """A plain init changes nothing in git's configuration."""
+    before = (repository / ".git" / "config").read_bytes()
+    assert main(["init"]) == 0
+    assert (repository / ".git" / "config").read_bytes() == before
+
+
+def test_commits_name_their_session(session: str, repository: Path, git, monkeypatch, capsys) -> None:
+    """The hook adds a trailer once, and `log --git` finds the commit by it."""
+    import os
+    import sys
+
+    tools = repository.parent / "bin"
+    tools.mkdir()
+    script = tools / "holdfast"
+    script.write_text(
+        f"#!{sys.executable}\nimport sys\nsys.path[:0] = {sys.path!r}\n"
+        "from holdfast.edge.cli import main\nsys.exit(main())\n"
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.environ['PATH']}")
+    assert main(["init", "--commit-hook"]) == 0
+    assert main(["init", "--commit-hook"]) == 0
+    (repository / "code.txt").write_text("new\n")
+    git("commit", "-qam", "work")
+    git("commit", "-q", "--amend", "--no-edit")
+    message = git("log", "-1", "--format=%B")
+    assert message.count(f"Holdfast-Session: {session}") == 1
+    capsys.readouterr()
+    assert main(["log", "--git"]) == 0
+    assert "work" in capsys.readouterr().out
+
+
+def test_a_hook_of_somebody_else_is_left_alone(repository: Path, git, capsys) -> None:
+    """An existing hook is not touched; the message says what to add."""
+    hook = repository / ".git" / "hooks" / "prepare-commit-msg"
+    hook.write_text("#!/bin/sh\n")
+    assert main(["init", "--commit-hook"]) == 1
+    assert hook.read_text() == "#!/bin/sh\n"
+    assert "hook-commit-message" in capsys.readouterr().err

@@ -1,0 +1,246 @@
+"""Putting sessions away, taking them out, removing what a policy does not keep."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import holdfast
+from holdfast.core.concepts import session as session_rules
+from holdfast.errors import Forbidden, HoldfastError, Refused
+from holdfast.fs.posix import POSIX
+from holdfast.store.files import FilesStore
+from holdfast.testing.wrapped import CHANGES, Wrapped
+from holdfast.workspace import upkeep
+from holdfast.workspace.upkeep import DAY, Policy
+from holdfast.workspace.workspace import Workspace, wall_clock
+
+
+def work(workspace: Workspace, goal: str = "Work") -> holdfast.Session:
+    session = workspace.start(goal)
+    for number in range(5):
+        session.note(f"note {number}")
+    session.complete("done")
+    return session
+
+
+@pytest.fixture(params=["files", "sqlite", "memory"])
+def workspace(request: pytest.FixtureRequest, project: Path, tmp_path: Path) -> Any:
+    """A workspace on each engine."""
+    where = {"files": str(project), "sqlite": f"sqlite:///{tmp_path / 'm.db'}", "memory": "memory:"}
+    with holdfast.open(where[request.param]) as opened:
+        yield opened
+
+
+def test_an_archived_session_is_read_only_and_whole(workspace: Workspace) -> None:
+    """After archiving everything can be read, nothing written, and the pointer leads nowhere."""
+    session = work(workspace)
+    place = f"{session.user}/{session.id}"
+    before = [commit.events for commit in session.log()]
+    upkeep.archive(workspace, place)
+    assert workspace.current() is None
+    again = workspace.session(place)
+    assert [commit.events for commit in again.log()][:-1] == before
+    assert again.state["notes"]["count"] == 5
+    with pytest.raises(Forbidden, match="archived"):
+        again.note("late")
+    with pytest.raises(Forbidden, match="archived"):
+        again.set_goal("late")
+    assert [s.id for s in upkeep.archived(workspace)] == [session.id]
+
+
+def test_a_session_comes_back(workspace: Workspace) -> None:
+    """Restored, it goes on; archived again, it is whole again."""
+    session = work(workspace)
+    place = f"{session.user}/{session.id}"
+    upkeep.archive(workspace, place)
+    back = upkeep.restore(workspace, place)
+    back.note("later")
+    assert workspace.session().state["notes"]["count"] == 6
+    upkeep.archive(workspace, place)
+    assert workspace.session(place).state["notes"]["count"] == 6
+    assert workspace.session(place).version == session.version
+    assert workspace.doctor() == []
+
+
+def test_unsettled_decisions_are_not_put_out_of_sight(workspace: Workspace) -> None:
+    """A session with a decision that was never confirmed stays where `recover` sees it."""
+    session = workspace.start("Work")
+    session.decide("Do it", because="why")
+    with pytest.raises(Refused, match="wait for their outcome"):
+        upkeep.archive(workspace)
+    assert workspace.current() == f"{session.user}/{session.id}"
+
+
+def test_on_disk(project: Path) -> None:
+    """In history/ by month there is one segment, the files beside it, and nothing is left in the old place."""
+    with holdfast.open(project) as workspace:
+        session = work(workspace)
+        (project / ".state" / session.stream / "context").mkdir()
+        (project / ".state" / session.stream / "context" / "a.md").write_text("kept")
+        upkeep.archive(workspace)
+        folder = project / ".state" / "history" / session.id[:7] / session.id
+        assert next(p.name for p in (folder / "events").iterdir()).startswith("00000000-")
+        assert len(list((folder / "events").iterdir())) == 1
+        assert (folder / "context" / "a.md").read_text() == "kept"
+        assert json.loads((folder / "state.json").read_text())["session_id"] == session.id
+        assert not (project / ".state" / session.stream).exists()
+        workspace.touch(workspace.session(f"{session.user}/{session.id}"))
+        workspace.publish()
+        assert not (project / ".state" / session.stream).exists()
+
+
+def test_two_clones_that_archive_the_same_make_the_same_file(project: Path, tmp_path: Path) -> None:
+    """Joined segments follow from their commits: git sees the same bytes under the same name."""
+    import shutil
+
+    with holdfast.open(project) as workspace:
+        session = work(workspace)
+        session.commit(lambda state, mint: session_rules.archive(state))
+    other = tmp_path / "other"
+    shutil.copytree(project, other)
+    found = []
+    for root in (project, other):
+        with holdfast.open(root) as workspace:
+            upkeep.archive(workspace, f"{session.user}/{session.id}")
+        (segment,) = (root / ".state" / "history" / session.id[:7] / session.id / "events").iterdir()
+        found.append((segment.name, segment.read_bytes()))
+    assert found[0] == found[1]
+
+
+class DiesAt(Wrapped):
+    """A file system that is gone after so many changes."""
+
+    def __init__(self, left: int) -> None:
+        super().__init__(POSIX)
+        self.left = left
+
+    def around(self, call: str, path: str, perform: Any) -> Any:
+        if call in CHANGES or call == "create":
+            if self.left == 0:
+                raise OSError(5, "dead")
+            self.left -= 1
+        return perform()
+
+
+@pytest.mark.parametrize("death", range(0, 60, 2))
+def test_a_death_at_any_call_loses_nothing(project: Path, death: int) -> None:
+    """Whatever call the process dies at, the session is whole; archiving again completes it."""
+    with holdfast.open(project) as workspace:
+        session = work(workspace)
+        for name in ("context", "artifacts"):
+            (project / ".state" / session.stream / name / "deep").mkdir(parents=True)
+            (project / ".state" / session.stream / name / "deep" / "f.md").write_text(name)
+        place = f"{session.user}/{session.id}"
+        expected = [commit.events for commit in session.log()]
+    dying = FilesStore(str(project / ".state"), clock=wall_clock, fs=DiesAt(death))
+    try:
+        upkeep.archive(Workspace(dying, user="alice", by="alice"), place)
+    except (HoldfastError, OSError):
+        pass
+    with holdfast.open(project) as workspace:
+        found = [commit.events for commit in workspace.session(place).log()]
+        assert found[: len(expected)] == expected
+        upkeep.archive(workspace, place)
+        found = [commit.events for commit in workspace.session(place).log()]
+        assert found[: len(expected)] == expected
+        assert len(found) == len(expected) + 1
+        assert not (project / ".state" / session.stream).exists()
+        folder = project / ".state" / "history" / session.id[:7] / session.id
+        assert (folder / "context" / "deep" / "f.md").read_text() == "context"
+        assert (folder / "artifacts" / "deep" / "f.md").read_text() == "artifacts"
+        assert [fault for fault in workspace.doctor() if not fault.harmless] == []
+
+
+def test_damage_stops_archiving(project: Path) -> None:
+    """A line that cannot be read is not left behind: the session stays where it is."""
+    with holdfast.open(project) as workspace:
+        session = work(workspace)
+    (segment,) = (project / ".state" / session.stream / "events").iterdir()
+    segment.write_bytes(segment.read_bytes().replace(b"note 2", b"note X"))
+    with holdfast.open(project) as workspace, pytest.raises(HoldfastError, match="cannot be archived"):
+        upkeep.archive(workspace)
+    assert segment.exists()
+
+
+def test_prune_by_count_size_and_age(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dry run changes nothing; applied, exactly what was reported goes, and the project's log names it."""
+    sessions = [work(workspace, f"Goal {number}") for number in range(4)]
+    for session in sessions:
+        time.sleep(0.003)  # which is the newest is told by the millisecond
+        upkeep.archive(workspace, f"{session.user}/{session.id}")
+    live = work(workspace, "Still active")
+    plan = upkeep.plan_prune(workspace, Policy(keep=3))
+    assert [kept.session for kept in plan if kept.reason] == [sessions[0].id]
+    assert len(upkeep.archived(workspace)) == 4
+    upkeep.prune(workspace, Policy(keep=3))
+    assert {s.id for s in upkeep.archived(workspace)} == {s.id for s in sessions[1:]}
+    assert sessions[0].id in workspace.project.state["notes"]["last"][-1]["text"]
+    size = plan[0].size
+    upkeep.prune(workspace, Policy(max_size=int(size * 2.5)))
+    assert {s.id for s in upkeep.archived(workspace)} == {s.id for s in sessions[2:]}
+    monkeypatch.setattr(upkeep, "wall_clock", lambda: wall_clock() + 10 * DAY)
+    assert upkeep.prune(workspace, Policy(older_than=11 * DAY)) != []
+    assert len(upkeep.archived(workspace)) == 2
+    upkeep.prune(workspace, Policy(older_than=9 * DAY))
+    assert upkeep.archived(workspace) == []
+    assert workspace.session(f"{live.user}/{live.id}").state["notes"]["count"] == 5
+    with pytest.raises(Refused, match="policy is needed"):
+        upkeep.prune(workspace, Policy())
+
+
+@pytest.mark.parametrize("death", range(0, 30, 2))
+def test_prune_killed_at_any_call_keeps_what_the_policy_keeps(project: Path, death: int) -> None:
+    """Whatever call a prune dies at, the sessions that the policy keeps are whole."""
+    with holdfast.open(project) as workspace:
+        sessions = [work(workspace, f"Goal {number}") for number in range(3)]
+        for session in sessions:
+            time.sleep(0.003)
+            upkeep.archive(workspace, f"{session.user}/{session.id}")
+    dying = FilesStore(str(project / ".state"), clock=wall_clock, fs=DiesAt(death))
+    try:
+        upkeep.prune(Workspace(dying, user="alice", by="alice"), Policy(keep=2))
+    except (HoldfastError, OSError):
+        pass
+    with holdfast.open(project) as workspace:
+        for session in sessions[1:]:
+            assert workspace.session(f"{session.user}/{session.id}").state["notes"]["count"] == 5
+        upkeep.prune(workspace, Policy(keep=2))
+        assert {s.id for s in upkeep.archived(workspace)} == {s.id for s in sessions[1:]}
+
+
+def test_rotate(workspace: Workspace) -> None:
+    """Complete sessions are archived once they are idle; those under way stay."""
+    done = work(workspace)
+    busy = workspace.start("Busy")
+    assert upkeep.rotate(workspace, idle=DAY)["archived"] == []
+    assert upkeep.rotate(workspace, idle=0)["archived"] == [f"{done.user}/{done.id}"]
+    assert workspace.session().id == busy.id
+    assert upkeep.rotate(workspace, idle=0, policy=Policy(keep=0))["pruned"][0]["session"] == done.id
+
+
+@pytest.mark.parametrize(("text", "size"), [("500", 500), ("10k", 10240), ("2MB", 2 << 20), ("1G", 1 << 30)])
+def test_sizes(text: str, size: int) -> None:
+    """Sizes are written as people write them."""
+    assert upkeep.parse_size(text) == size
+
+
+def test_sizes_that_are_none() -> None:
+    """What is not a size is refused."""
+    with pytest.raises(HoldfastError):
+        upkeep.parse_size("many")
+
+
+def test_no_leftovers_in_the_archive(project: Path) -> None:
+    """What lies in history/ and was not put there by archiving is left alone."""
+    stray = project / ".state" / "history" / "2026-01" / "notes"
+    stray.mkdir(parents=True)
+    (stray / "x").write_text("mine")
+    with holdfast.open(project) as workspace:
+        assert upkeep.archived(workspace) == []
+    assert os.path.exists(stray / "x")

@@ -25,7 +25,7 @@ STATES = {
     "tail repair garbage line": 700,
     "doctor fix": 800,
     "new git head": 2500,
-    "forget other": 400,
+    "forget other": 150,
     "overtaken": 600,
     "overtaken later": 300,
 }

@@ -62,11 +62,30 @@ def _run(*command: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
 
 
+_PREFIX = "holdfast-disk-"
+
+
+def _remove_leftovers() -> None:
+    """Unmount and detach the disks of laboratories that were killed: they could not do it themselves."""
+    base = scratch_base() or tempfile.gettempdir()
+    for name in os.listdir(base):
+        owner = name.removeprefix(_PREFIX).split("-")[0]
+        if not name.startswith(_PREFIX) or not owner.isdigit() or os.path.exists(f"/proc/{owner}"):
+            continue
+        folder = os.path.join(base, name)
+        ctypes.CDLL(None).umount2(os.path.join(folder, "mount").encode(), _LAZY)
+        with contextlib.suppress(subprocess.CalledProcessError):
+            for line in _run("losetup", "--associated", os.path.join(folder, "image")).splitlines():
+                _run("losetup", "--detach", line.split(":")[0])
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 class LoopDisk:
     """An ext4 file system of its own; whatever happens, nothing stays mounted or attached."""
 
     def __init__(self, *, size: int = 48 << 20, inodes: int | None = None) -> None:
-        self.folder = tempfile.mkdtemp(prefix="holdfast-disk-", dir=scratch_base())
+        _remove_leftovers()
+        self.folder = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=scratch_base())
         self.image = os.path.join(self.folder, "image")
         self.top = os.path.join(self.folder, "mount")
         self.device = ""

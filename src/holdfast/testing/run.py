@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -92,6 +93,7 @@ def torture(what: str, engine: str, where: str, count: int, seed: int, detail: s
 
 
 def main(arguments: list[str]) -> None:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what is mounted gets unmounted
     what, engine, where, count, seed, *detail = arguments
     open_at = opener(engine)
     extra = detail[0] if detail else ""

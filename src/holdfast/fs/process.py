@@ -13,6 +13,8 @@ from holdfast.fs.posix import POSIX
 from holdfast.typed import Record
 
 _PROC = "/proc"
+_SHELLS = ("sh", "bash", "dash", "zsh", "ash", "ksh", "fish", "env", "timeout")
+_SHELLS_DEEP = 4
 
 
 class Process(Record):
@@ -80,6 +82,23 @@ def agent() -> Process:
     if leader and start_of(leader) is not None:
         return identify(leader)
     return identify(os.getppid())
+
+
+def program() -> Process:
+    """The program that runs this command, through a shell or directly: HOLDFAST_PID, else the nearest parent that
+    is no shell."""
+    given = os.environ.get("HOLDFAST_PID", "")
+    if given.isdigit() and start_of(int(given)) is not None:
+        return identify(int(given))
+    pid = os.getppid()
+    for _ in range(_SHELLS_DEEP):
+        text = _read(POSIX, f"{_PROC}/{pid}/stat")
+        name, _, rest = text.partition("(")[2].rpartition(")")
+        above = rest.split()[1:2]
+        if name not in _SHELLS or not above or int(above[0]) <= 1:
+            break
+        pid = int(above[0])
+    return identify(pid)
 
 
 def is_alive(process: Process, here: Process) -> bool | None:

@@ -14,7 +14,7 @@ from holdfast.core import moment
 from holdfast.core.hashing import blake2b
 from holdfast.errors import Conflict, Refused, Unavailable
 from holdfast.store import find
-from holdfast.store.shared_folder import Process, SharedFolder, agent, identify, is_alive
+from holdfast.store.shared_folder import Process, SharedFolder, agent, identify, is_alive, program
 from holdfast.typed import TYPE_CHECKING, Any, Record
 
 if TYPE_CHECKING:
@@ -220,6 +220,11 @@ class Presence:
 def of_agent(workspace: Workspace) -> Presence:
     """Presence as a short command sees it: the agent or person behind the command is the one who is here."""
     return Presence(workspace, agent())
+
+
+def of_program(workspace: Workspace) -> Presence:
+    """Presence as a hook sees it: the program that ran the hook is the one who is here, and its death counts."""
+    return Presence(workspace, program())
 
 
 def _overlap(one: str, other: str) -> bool:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 POINTER = "local/current"
 SALT = "local/salt"
+HOOK_LOG = "local/hooks.log"
 
 
 def wall_clock() -> int:
@@ -238,6 +239,10 @@ class Workspace:
             self._presence = of_agent(self)
         return self._presence
 
+    @presence.setter
+    def presence(self, presence: Presence) -> None:
+        self._presence = presence
+
     # -- across sessions ----------------------------------------------------------------------------------
 
     def recover(self) -> list[dict[str, Any]]:
@@ -250,7 +255,16 @@ class Workspace:
 
     def doctor(self, *, fix: bool = False) -> list[Fault]:
         """Everything that is wrong in the workspace; with ``fix``, mend what can be mended without losing anything."""
-        return self.store.check(fix=fix) + publish.check(self, fix=fix)
+        return self.store.check(fix=fix) + publish.check(self, fix=fix) + self._hook_errors()
+
+    def _hook_errors(self) -> list[Fault]:
+        """What went wrong in hooks, which never say so to the host that calls them."""
+        lines = (self.store.get(HOOK_LOG) or b"").decode("utf-8", "replace").splitlines()
+        if not lines:
+            return []
+        times = "error" if len(lines) == 1 else "errors"
+        what = f"{len(lines):,} {times} in hooks of agents, the last: {lines[-1][:300]}"
+        return [Fault("", HOOK_LOG, what, harmless=True, action="remove the file when it is mended")]
 
     def salvage(self) -> list[Fault]:
         """Bring back commits that git removed from the working tree before a git commit had them."""

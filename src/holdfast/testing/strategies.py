@@ -105,7 +105,7 @@ COMMANDS: dict[str, Run] = {
     "pause": lambda s, c: s.pause(c.maybe_text()),
     "continue": lambda s, c: s.continue_(),
     "complete": lambda s, c: s.complete(c.maybe_text()),
-    "stopped": lambda s, c: s.stopped(c.text()),
+    "stopped": lambda s, c: s.stopped(c.text),
     "discuss": lambda s, c: s.discuss(c.text),
     "return": lambda s, c: s.return_(c.maybe_text()),
     "phases": lambda s, c: s.declare_phases(

@@ -49,7 +49,8 @@ PAGES = {
         "`/holdfast:add-loop`, …",
         "gemini extensions install packages/gemini/holdfast",
         "gemini extensions uninstall holdfast",
-        "Gemini CLI has no event after a compression; the brief comes again with the next prompt.",
+        "Gemini CLI has no event after a compression; the brief comes again with the next prompt. In `gemini -p` the "
+        "brief stands before the prompt, so that a slash command there is not taken for one.",
     ),
     "opencode": Page(
         "holdfast for OpenCode",

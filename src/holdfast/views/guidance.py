@@ -135,7 +135,8 @@ def command(name: str, arguments: str) -> str:
     """The prompt of a slash action; ``arguments`` is what the host replaces by the user's words."""
     action = CATALOGUE[name]
     if not action.takes:
-        return f"Run `holdfast do -- /{name}` in the project's folder, say in one line what it printed, go on from it.\n"
+        run = f"Run `holdfast do -- /{name}` in the project's folder."
+        return f"{run} Say in one line what it printed, then go on from it.\n"
     optional = action.takes.startswith("[") and action.takes.endswith("]")
     asked = f"It takes {action.takes}" + ("." if optional else "; if that is missing, ask for it.")
     return (

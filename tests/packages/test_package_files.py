@@ -53,7 +53,9 @@ def test_the_packages_are_up_to_date() -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("name", ["packages/claude/holdfast/hooks/hooks.json", SKILL, ".claude-plugin/marketplace.json"])
+@pytest.mark.parametrize(
+    "name", ["packages/claude/holdfast/hooks/hooks.json", SKILL, ".claude-plugin/marketplace.json"]
+)
 def test_an_edited_file_is_noticed(copy: Path, name: str) -> None:
     """One changed letter in any of them is named."""
     assert check(copy).returncode == 0
@@ -75,7 +77,9 @@ def test_a_missing_and_a_stray_file_are_noticed(copy: Path) -> None:
     assert not stray.exists()
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGES.rglob("*.json")), ids=lambda path: str(path.relative_to(PACKAGES)))
+@pytest.mark.parametrize(
+    "path", sorted(PACKAGES.rglob("*.json")), ids=lambda path: str(path.relative_to(PACKAGES))
+)
 def test_json_files_are_json(path: Path) -> None:
     """Each parses to an object, with no key twice."""
 
@@ -159,7 +163,9 @@ def test_the_habits_work(project: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 
 @pytest.mark.parametrize("text", ["Is it so?", "-x is no option; $(reboot) `id`", "a 'quoted' \"word\""])
-def test_an_action_takes_the_words_as_they_are(project: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_action_takes_the_words_as_they_are(
+    project: Path, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The command line in the slash commands hands any text over unchanged, also one that begins with a dash."""
     assert main(["start", "ship it"]) == 0
     shown = re.search(r"`holdfast (do -- /add-loop 'TEXT')`", guidance.command("add-loop", "$ARGUMENTS"))
@@ -177,7 +183,12 @@ def test_what_agents_read_is_short() -> None:
     assert estimate(agents_md.block(None)) <= 200
     assert estimate((ROOT / SKILL).read_text()) <= 1_200
     rule = "not an instruction to you"
-    for text in (guidance.context(), guidance.instructions(), agents_md.block(None), (ROOT / SKILL).read_text()):
+    for text in (
+        guidance.context(),
+        guidance.instructions(),
+        agents_md.block(None),
+        (ROOT / SKILL).read_text(),
+    ):
         assert rule in text
 
 
@@ -199,7 +210,9 @@ def test_every_hook_has_one_command_and_a_time_limit(host: str) -> None:
         assert 0 < (handler.get("timeout") or handler.get("timeoutSec")) <= 10 * unit
 
 
-@pytest.mark.parametrize(("host", "events"), [(host, [h.event for h in hooks]) for host, hooks in hosts.HOOKS.items()])
+@pytest.mark.parametrize(
+    ("host", "events"), [(host, [h.event for h in hooks]) for host, hooks in hosts.HOOKS.items()]
+)
 def test_every_event_was_seen_in_the_host(host: str, events: list[str]) -> None:
     """A payload of every event was recorded, so no package waits for an event that does not exist."""
     folder = ROOT / "tests" / "hosts" / "payloads" / host
@@ -209,7 +222,17 @@ def test_every_event_was_seen_in_the_host(host: str, events: list[str]) -> None:
 
 def test_the_wheel_holds_what_is_installed(tmp_path: Path) -> None:
     """The OpenCode plug-in and the skill come with the package."""
-    build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-q", "-w", str(tmp_path)]
+    build = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--no-deps",
+        "--no-build-isolation",
+        "-q",
+        "-w",
+        str(tmp_path),
+    ]
     done = subprocess.run([*build, str(ROOT)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     (wheel,) = tmp_path.glob("*.whl")

@@ -45,6 +45,7 @@ const trimmed = (value: unknown, depth = 0): unknown => {
 }
 
 const contextOf = (text: string): Answer => {
+  if (!text.trim()) return ""
   try {
     const answer: unknown = JSON.parse(text)
     if (typeof answer !== "object" || answer === null) return undefined

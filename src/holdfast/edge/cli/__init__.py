@@ -80,6 +80,8 @@ GROUPS = {
         "ref": "references",
     },
     "Agent hosts": {
+        "install": "hosts",
+        "uninstall": "hosts",
         "hook": "hosts",
     },
     "Checks": {

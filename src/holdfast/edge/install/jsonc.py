@@ -128,34 +128,63 @@ def at_path(root: Node, path: tuple[str, ...]) -> Node | None:
 # -- putting in ---------------------------------------------------------------------------------------------------
 
 
-def insertion(text: str, path: tuple[str, ...], value: Any, *, append: bool) -> tuple[int, str, tuple[str, ...]]:
-    """Where to put a piece of text, the piece, and the path of the outermost thing that it makes.
+class Piece(Record):
+    """A piece of text that is put in."""
 
-    ``value`` is set under the path, or with ``append`` added to the list there.
+    at: int
+    text: str
+    made: tuple[tuple[str, ...], ...]
+    """The paths of what it makes."""
+
+
+def pieces(text: str, wanted: dict[str, Any], leaf: int) -> list[Piece]:
+    """What has to be put in so that ``wanted`` is there too: keys that are missing, entries of lists.
+
+    A value under ``leaf`` keys is taken as a whole: if there is one already, it must be the same.
     """
-    root = parse(text)
-    known = len(path)
-    while at_path(root, path[:known]) is None:
-        known -= 1
-    node = at_path(root, path[:known])
-    assert node is not None
-    wanted: Any = [value] if append and known < len(path) else value
-    for key in reversed(path[known + 1 :]):
-        wanted = {key: wanted}
-    if known == len(path):
-        if not append or not isinstance(node.children, list):
-            raise Refused(f"{'.'.join(path)} is there already, and is not {'a list' if append else 'ours'}")
-        said = _said(text, wanted, known + 1)
-        return *_place(text, node, said, known + 1), path
+    return _pieces(text, parse(text), wanted, (), leaf)
+
+
+def _pieces(text: str, node: Node, wanted: dict[str, Any], path: tuple[str, ...], leaf: int) -> list[Piece]:
     if not isinstance(node.children, dict):
-        raise Refused(f"{'.'.join(path[:known]) or 'the whole'} is not an object")
-    said = f"{json.dumps(path[known])}: {_said(text, wanted, known + 1)}"
-    return *_place(text, node, said, known + 1), path[: known + 1]
+        raise Refused(f"{'.'.join(path) or 'the whole'} is not an object")
+    found = []
+    missing = {key: value for key, value in wanted.items() if key not in node.children}
+    if missing:
+        depth = len(path) + 1
+        said = [f"{json.dumps(key)}: {_said(text, value, depth)}" for key, value in missing.items()]
+        at, piece = _place(text, node, said, depth)
+        found.append(Piece(at, piece, tuple((*path, key) for key in missing)))
+    for key, value in wanted.items():
+        if key in missing:
+            continue
+        child, below = node.children[key], (*path, key)
+        if isinstance(value, list):
+            if not isinstance(child.children, list):
+                raise Refused(f"{'.'.join(below)} is not a list")
+            new = [each for each in value if each not in child.value]
+            if new:
+                depth = len(below) + 1
+                at, piece = _place(text, child, [_said(text, each, depth) for each in new], depth)
+                found.append(Piece(at, piece, ()))
+        elif isinstance(value, dict) and len(below) < leaf:
+            found += _pieces(text, child, value, below, leaf)
+        elif child.value != value:
+            raise Refused(f"{'.'.join(below)} is there already, and was not put there by holdfast")
+    return found
 
 
-def _place(text: str, node: Node, said: str, depth: int) -> tuple[int, str]:
-    """Behind the last child, or into the empty middle."""
+def with_pieces(text: str, found: list[Piece]) -> str:
+    """The text with the pieces put in."""
+    for piece in sorted(found, key=lambda piece: piece.at, reverse=True):
+        text = text[: piece.at] + piece.text + text[piece.at :]
+    return text
+
+
+def _place(text: str, node: Node, entries: list[str], depth: int) -> tuple[int, str]:
+    """Behind the last child, or into the empty middle: the place, and the piece."""
     line = _newline(text) + _indent(text) * depth
+    said = f",{line}".join(entries)
     children = list(node.children.values()) if isinstance(node.children, dict) else node.children or []
     if not children:
         inside = text[node.start + 1 : node.end - 1]
@@ -189,7 +218,7 @@ def without(text: str, path: tuple[str | int, ...]) -> str:
     """The text without the key or the entry of a list at the end of the path, and without the comma it needed."""
     node = parse(text)
     for step in path[:-1]:
-        node = node.children[step]  # type: ignore[index,call-overload,assignment]
+        node = node.children[step]  # type: ignore[index]
     last = path[-1]
     if isinstance(node.children, dict):
         names = list(node.children)

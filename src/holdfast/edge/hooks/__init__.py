@@ -63,6 +63,8 @@ def _payload(raw: bytes) -> tuple[Payload, Exception | None]:
     """The object that the host sent; an empty one and the reason if there is none."""
     import json
 
+    if not raw.strip():
+        return {}, None  # a host that died before it wrote; or a person who tries it out
     try:
         found: Any = json.loads(raw.decode("utf-8", "replace")) if len(raw) <= LARGEST else None
     except (ValueError, RecursionError) as error:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 
-from holdfast.core import contested
+from holdfast.core import contested, moment
 from holdfast.edge.hooks import event as events
 from holdfast.edge.hooks.admit import admitted
 from holdfast.edge.hooks.event import Event
 from holdfast.errors import HoldfastError, NoSession
 from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.workspace import noting
+from holdfast.workspace.choose import is_unfinished
 from holdfast.workspace.workspace import open_workspace, wall_clock
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ HOW = (
     "Before you act on a decision: `holdfast decide TEXT --because WHY`; afterwards: `holdfast settle ID OUTCOME`. "
     "`holdfast brief` shows this again.\n"
 )
+AWAY_MS = 1_800_000
+"""A conversation whose session nobody wrote to for so long was away."""
 
 
 class Call:
@@ -51,14 +54,37 @@ class Call:
 
     def session(self) -> Session | None:
         """The session that the conversation works on; None if there is none to go on with."""
+        workspace = self.workspace
         try:
-            found = self.workspace.for_host(self.name, self.conversation).session
+            found = workspace.for_host(self.name, self.conversation).session
+            if found.peek().archived:
+                found = workspace.pick().session
+                workspace.bind_host(self.name, self.conversation, found)
         except NoSession:
             return None
-        if found.peek().archived:
-            found = self.workspace.pick().session
-            self.workspace.bind_host(self.name, self.conversation, found)
-        return found
+        current = workspace.current()
+        if current == f"{found.user}/{found.id}" or os.environ.get("HOLDFAST_SESSION"):
+            return found
+        return self._agreed(found, current)
+
+    def _agreed(self, mine: Session, current: str | None) -> Session:
+        """One of two sessions: the conversation's, and the one that commands in this worktree would act on.
+
+        Sessions are started and chosen by people and agents, so if that has happened in the midst of a conversation,
+        the other one is what the work is about now. A conversation that was away takes its own session up again.
+        """
+        workspace = self.workspace
+        updated = mine.peek().state["updated"]
+        fresh = bool(updated) and wall_clock() - moment.from_iso(updated) < AWAY_MS
+        if current is not None and fresh:
+            try:
+                found = workspace.session(current)
+            except HoldfastError:
+                found = None  # its branch is not checked out, or it was archived
+            if found is not None and is_unfinished(found.peek().state):
+                workspace.bind_host(self.name, self.conversation, found)
+                return found
+        return workspace.switch(f"{mine.user}/{mine.id}")
 
     def begun(self, goal: str) -> Session:
         """The session that the conversation works on; a new one with that goal if there is none."""

@@ -26,6 +26,7 @@ _FOLDERS = {
 NOTES = {
     "claude": "Claude Code asks once whether the project's MCP server may be used.",
     "codex": "Codex runs a hook only after you approved it: it asks at its next start (`/hooks` shows them).",
+    "gemini": "Gemini CLI reads the settings of a project only in folders that you trust.",
     "copilot": "Copilot runs hooks of a project only in folders that you trust.",
     "vscode": "VS Code support follows its documentation; it could not be tried out.",
     "cursor": "Cursor support follows documented names; it could not be tried out.",

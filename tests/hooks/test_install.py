@@ -109,7 +109,9 @@ def test_a_dry_run_changes_nothing(host: str, place: Place) -> None:
 
 SETTINGS = {
     "plain": '{\n  "model": "opus",\n  "permissions": {"allow": ["Bash"]}\n}\n',
-    "comments": '// mine\n{\n\t"model": "opus", // the best\n\t/* list */ "hooks": {\n\t\t"Stop": [\n\t\t\t{"hooks": []},\n\t\t],\n\t},\n}',
+    "comments": '// mine\n{\n\t"model": "opus", // the best\n\t/* list */ "hooks": {\n'
+    '\t\t"Stop": [\n\t\t\t{"hooks": []},\n\t\t],\n\t},\n}',
+    "comments once": '{/**/"hooks": {\n\t\t"Stop": [\n\t\t\t{"hooks": []},\n\t\t],\n\t},\n}',
     "crlf": '{\r\n    "model": "opus",\r\n    "hooks": {}\r\n}\r\n',
     "one line": '{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"echo hi"}]}]},"a":1}',
     "empty object": "{}",

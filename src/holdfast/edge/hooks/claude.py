@@ -40,7 +40,7 @@ KINDS = {
 PROJECT = "CLAUDE_PROJECT_DIR"
 AGAIN_AT_PROMPT = False
 """Whether the brief has to be given with the next prompt after a compaction: here SessionStart comes again."""
-COUNT_BEFORE = False
+COUNT_BEFORE = ""
 _ASKED = ("", "user", "sdk")
 """Sources of prompts that a person or a program wrote, and not the host itself."""
 

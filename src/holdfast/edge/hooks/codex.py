@@ -12,7 +12,7 @@ from holdfast.edge.hooks.event import PROMPT, START, TOOL, Event, Payload
 
 PROJECT = ""
 AGAIN_AT_PROMPT = False
-COUNT_BEFORE = False
+COUNT_BEFORE = ""
 CAP = 9_900
 
 

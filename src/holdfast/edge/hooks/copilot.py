@@ -44,7 +44,7 @@ KINDS = {
 }
 PROJECT = ""
 AGAIN_AT_PROMPT = True
-COUNT_BEFORE = True
+COUNT_BEFORE = "all"
 CAP = 9_900
 
 

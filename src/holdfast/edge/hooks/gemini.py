@@ -1,7 +1,8 @@
 """Gemini CLI.
 
 Texts reach the model nested at SessionStart, BeforeAgent and AfterTool; plain text is an error. PreCompress fires
-before every request, whether or not anything is compressed, and its answer is ignored. With ``-p`` the prompt that
+before every request, whether or not anything is compressed, and its answer is ignored: only a compression that the
+user asked for is known to be one, and the brief is given again with the prompt after it. With ``-p`` the prompt that
 BeforeAgent is given holds what SessionStart injected, between ``<hook_context>`` tags.
 """
 
@@ -33,7 +34,7 @@ KINDS = {
 }
 PROJECT = "GEMINI_PROJECT_DIR"
 AGAIN_AT_PROMPT = True
-COUNT_BEFORE = False
+COUNT_BEFORE = "manual"
 CAP = 9_900
 _OPEN, _CLOSE = "<hook_context>", "</hook_context>"
 

@@ -246,7 +246,7 @@ def _compacting(call: Call) -> str:
 
     session = call.begun(call.project_goal())
     event = call.event
-    count = call.host.COUNT_BEFORE
+    count = bool(call.host.COUNT_BEFORE) and call.host.COUNT_BEFORE in ("all", event.trigger)
     noting.compacting(session, event.trigger, event.key, call.op("compacting"), count=count)
     return cut(call.host, keep(session.peek().state))
 

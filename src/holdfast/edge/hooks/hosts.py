@@ -33,8 +33,9 @@ class Host(Protocol):
     """The environment variable that names the project's folder; empty if there is none."""
     AGAIN_AT_PROMPT: bool
     """Whether the brief is given with the first prompt after a compaction, as no start follows it."""
-    COUNT_BEFORE: bool
-    """Whether a compaction is counted when it is about to happen, as the host does not tell when it is done."""
+    COUNT_BEFORE: str
+    """Which compactions are counted when they are about to happen, as the host does not tell when they are done:
+    ``all``, those with this trigger, or none."""
     CAP: int
 
     def size(self, said: str) -> int: ...

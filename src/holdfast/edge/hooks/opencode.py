@@ -49,7 +49,7 @@ EVENTS = {
 }
 PROJECT = ""
 AGAIN_AT_PROMPT = False
-COUNT_BEFORE = False
+COUNT_BEFORE = ""
 CAP = 9_900
 
 

@@ -11,7 +11,7 @@ from holdfast.edge.hooks.event import PROMPT, START, TOOL, Event, Payload
 
 PROJECT = ""
 AGAIN_AT_PROMPT = True
-COUNT_BEFORE = True
+COUNT_BEFORE = "all"
 CAP = 9_900
 NAMES = {
     "sessionStart": "SessionStart",

@@ -23,6 +23,7 @@ _FOLDERS = {
     "cursor": (".cursor",),
 }
 """Folders in the home or in the project that a host makes."""
+_OPENCODE_SCHEMA = "https://opencode.ai/config.json"
 NOTES = {
     "claude": "Claude Code asks once whether the project's MCP server may be used.",
     "codex": "Codex runs a hook only after you approved it: it asks at its next start (`/hooks` shows them).",
@@ -193,7 +194,8 @@ def _opencode(place: Place, command: str) -> list[Target]:
     settings = next((name for name in names if os.path.exists(name)), names[0])
     return [
         Target(os.path.join(plugins, "holdfast.ts"), {}, kind="own", text=_plugin(command)),
-        Target(settings, _server("opencode", command, "mcp")),
+        # Without a schema, OpenCode writes one into the file at its next start.
+        Target(settings, _server("opencode", command, "mcp"), skeleton={"$schema": _OPENCODE_SCHEMA}),
     ]
 
 

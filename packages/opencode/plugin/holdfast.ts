@@ -25,7 +25,8 @@ const MOST_FAILURES = 3
 const RETRY_AFTER_MS = 60_000
 
 const EDITS = new Set(["write", "edit", "multiedit", "patch", "apply_patch"])
-const REPORTED = new Set(["session.created", "session.compacted", "session.idle"])
+const STARTS = new Set(["session.created", "session.compacted"])
+const STOPS = new Set(["session.idle", "session.error", "session.deleted"])
 // OpenCode names a session with a request of its own, which has no use for the brief.
 const TITLE = /^You are a title generator\b/
 
@@ -171,11 +172,11 @@ export const HoldfastPlugin: Plugin = async ({ directory }) => {
   return {
     event: safely(async ({ event }) => {
       const session = sessionOf(event.properties)
-      if (event.type === "session.deleted") sessions.delete(session)
-      if (event.type === "session.compacted") sessions.delete(session)
-      if (!REPORTED.has(event.type)) return
-      const text = await call("event", event.type === "session.idle" ? STOP_MS : START_MS, event)
-      if (text && event.type !== "session.idle") told(session).brief ??= Promise.resolve(text)
+      if (event.type === "session.compacted" || event.type === "session.deleted") sessions.delete(session)
+      if (STOPS.has(event.type)) await call("event", STOP_MS, event)
+      if (!STARTS.has(event.type)) return
+      const text = await call("event", START_MS, event)
+      if (text) told(session).brief ??= Promise.resolve(text)
     }),
 
     "chat.message": safely(async (input, output) => {

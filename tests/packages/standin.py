@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -84,6 +85,13 @@ class StandIn:
     def names(self) -> list[str]:
         """Events or hooks, in order of arrival."""
         return [call.name for call in self.calls()]
+
+    def names_until(self, name: str, seconds: float = 10.0) -> list[str]:
+        """The same, once this one is among them: a host may end before a call that it started does."""
+        end = time.monotonic() + seconds
+        while name not in (found := self.names()) and time.monotonic() < end:
+            time.sleep(0.05)
+        return found
 
 
 def need(tool: str) -> Path:

@@ -51,7 +51,13 @@ class Play:
         shutil.copytree(PACKAGES / "opencode", package, ignore=shutil.ignore_patterns("node_modules"))
         self.driver = package / "driver.mjs"
         self.driver.write_text(DRIVER % json.dumps(str(package / "plugin" / "holdfast.ts")))
+        self.scratch = folder / "scratch"
+        self.scratch.mkdir()
         self.path = str(self.standin.bin)
+
+    def env(self) -> dict[str, str]:
+        """A clean environment with the stand-in first."""
+        return {"PATH": os.pathsep.join([self.path, "/usr/bin", "/bin"]), "TMPDIR": str(self.scratch)}
 
     def __call__(self, *steps: list[Any], project: Path | None = None) -> dict[str, Any]:
         """Play steps; every one of them must come back without throwing."""
@@ -61,8 +67,9 @@ class Play:
             capture_output=True,
             text=True,
             timeout=90,
-            env={"PATH": os.pathsep.join([self.path, "/usr/bin", "/bin"])},
+            env=self.env(),
         )
+        assert list(self.scratch.iterdir()) == [], "no payload stays behind"
         assert done.returncode == 0, done.stderr[-2000:]
         played: dict[str, Any] = json.loads(done.stdout)
         assert [step["thrown"] for step in played["done"]] == [None] * len(steps)
@@ -161,12 +168,24 @@ def test_a_title_needs_no_brief(play: Play) -> None:
 
 
 def test_only_what_is_worth_remembering_is_reported(play: Play) -> None:
-    """Edits and failed commands, three events of a session: nothing is started for anything else."""
+    """Edits, failed commands, the start and the end of turns and sessions: nothing is started for anything else."""
     steps = [tool(name) for name in ("read", "grep", "write", "edit", "patch")]
     steps += [tool("bash", 0), tool("bash", 3), tool("bash")]
-    kinds = ("session.created", "session.updated", "message.updated", "session.idle", "session.deleted")
+    kinds = (
+        "session.created",
+        "session.updated",
+        "message.updated",
+        "session.idle",
+        "session.error",
+        "session.diff",
+    )
     play(*steps, *(event(kind) for kind in kinds))
-    assert play.standin.names() == [*["tool.execute.after"] * 4, "session.created", "session.idle"]
+    assert play.standin.names() == [
+        *["tool.execute.after"] * 4,
+        "session.created",
+        "session.idle",
+        "session.error",
+    ]
 
 
 def test_large_payloads_are_cut(play: Play) -> None:
@@ -229,6 +248,17 @@ def test_a_command_that_hangs_is_given_up(play: Play) -> None:
     assert all(4_500 < each < 9_000 for each in times[:3]), times
     assert all(each < 1_000 for each in times[3:]), times
     assert told(played) == [[]]
+
+
+def test_a_host_that_ends_at_once_has_reported(play: Play) -> None:
+    """The call of an event outlives a host that exits in the same moment, with all of its payload."""
+    script = play.driver.with_name("quick.mjs")
+    ending = 'hooks.event({ event: { type: "session.idle", properties: { sessionID: "s", much: "x".repeat(7000) } } })'
+    head = DRIVER.split("const done")[0] % json.dumps(str(play.driver.parent / "plugin" / "holdfast.ts"))
+    script.write_text(f"{head}{ending}\nprocess.exit(0)\n")
+    subprocess.run([node(), script, str(play.project)], check=True, env=play.env(), timeout=30)
+    assert play.standin.names_until("session.idle") == ["session.idle"]
+    assert len(play.standin.calls()[0].payload["input"]["properties"]["much"]) == 7000
 
 
 @pytest.mark.parametrize("hook", [TRANSFORM, COMPACTING, "chat.message", "tool.execute.after"])

@@ -2,7 +2,9 @@
 // {"hook", "directory", "input", "output"}, which answers {"context": "text"} or {}. Whatever goes wrong here,
 // OpenCode goes on: nothing is thrown, every call has a time limit, and without holdfast nothing happens.
 import { spawn } from "node:child_process"
-import { existsSync } from "node:fs"
+import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import type { Plugin } from "@opencode-ai/plugin"
 
 const COMMAND = "holdfast"
@@ -23,7 +25,8 @@ const MOST_FAILURES = 3
 const RETRY_AFTER_MS = 60_000
 
 const EDITS = new Set(["write", "edit", "multiedit", "patch", "apply_patch"])
-const REPORTED = new Set(["session.created", "session.compacted", "session.idle"])
+const STARTS = new Set(["session.created", "session.compacted"])
+const STOPS = new Set(["session.idle", "session.error", "session.deleted"])
 // OpenCode names a session with a request of its own, which has no use for the brief.
 const TITLE = /^You are a title generator\b/
 
@@ -53,6 +56,28 @@ const contextOf = (text: string): Answer => {
     return typeof context === "string" ? context : ""
   } catch {
     return undefined
+  }
+}
+
+// The payload as an open file that has no name any more. OpenCode may end right after it reported that a turn is
+// over; what is still in a pipe then would be lost, and the child would read nothing.
+const payloadFile = (text: string): number => {
+  const folder = mkdtempSync(join(tmpdir(), "holdfast-"))
+  try {
+    const path = join(folder, "payload.json")
+    writeFileSync(path, text, { mode: 0o600 })
+    return openSync(path, "r")
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const started = (text: string, directory: string) => {
+  const file = payloadFile(text)
+  try {
+    return spawn(COMMAND, ARGUMENTS, { cwd: directory, stdio: [file, "pipe", "ignore"] })
+  } finally {
+    closeSync(file)
   }
 }
 
@@ -87,7 +112,7 @@ export const HoldfastPlugin: Plugin = async ({ directory }) => {
   const run = (text: string, limit: number): Promise<Answer> =>
     new Promise((resolve) => {
       let answer = ""
-      const child = spawn(COMMAND, ARGUMENTS, { cwd: directory, stdio: ["pipe", "pipe", "ignore"] })
+      const child = started(text, directory)
       const timer = setTimeout(() => {
         child.kill("SIGKILL")
         resolve(undefined)
@@ -100,17 +125,14 @@ export const HoldfastPlugin: Plugin = async ({ directory }) => {
         lost(error)
         finish(undefined)
       })
-      child.stdout.setEncoding("utf8")
-      child.stdout.on("data", (chunk: string) => {
+      child.stdout?.setEncoding("utf8")
+      child.stdout?.on("data", (chunk: string) => {
         answer += chunk
         if (answer.length <= LONGEST_ANSWER) return
         child.kill("SIGKILL")
         finish(undefined)
       })
       child.on("close", (status) => finish(status === 0 ? contextOf(answer) : undefined))
-      // A child that ends without reading makes the pipe fail; what it said still counts.
-      child.stdin.on("error", () => undefined)
-      child.stdin.end(text)
     })
 
   const call = async (hook: string, limit: number, input: unknown, output?: unknown): Promise<Answer> => {
@@ -150,11 +172,11 @@ export const HoldfastPlugin: Plugin = async ({ directory }) => {
   return {
     event: safely(async ({ event }) => {
       const session = sessionOf(event.properties)
-      if (event.type === "session.deleted") sessions.delete(session)
-      if (event.type === "session.compacted") sessions.delete(session)
-      if (!REPORTED.has(event.type)) return
-      const text = await call("event", event.type === "session.idle" ? STOP_MS : START_MS, event)
-      if (text && event.type !== "session.idle") told(session).brief ??= Promise.resolve(text)
+      if (event.type === "session.compacted" || event.type === "session.deleted") sessions.delete(session)
+      if (STOPS.has(event.type)) await call("event", STOP_MS, event)
+      if (!STARTS.has(event.type)) return
+      const text = await call("event", START_MS, event)
+      if (text) told(session).brief ??= Promise.resolve(text)
     }),
 
     "chat.message": safely(async (input, output) => {

@@ -35,8 +35,8 @@ class Posix:
     stat_handle = staticmethod(os.fstat)
 
     @staticmethod
-    def open(path: str, flags: int) -> int:
-        return os.open(path, flags | _ALWAYS, 0o644)
+    def open(path: str, flags: int, mode: int = 0o644) -> int:
+        return os.open(path, flags | _ALWAYS, mode)
 
     @staticmethod
     def make_folder(path: str) -> None:

@@ -76,20 +76,23 @@ def sync_names(fs: FileSystem, folder: str, top: str) -> None:
         folder = os.path.dirname(folder)
 
 
-def replace(fs: FileSystem, path: str, data: bytes, *, tag: str, durable: bool) -> None:
+def replace(
+    fs: FileSystem, path: str, data: bytes, *, tag: str, durable: bool, private: bool = False
+) -> None:
     """Put ``data`` in the place of whatever is at ``path``: temp file in the same folder, then rename (I4).
 
     Readers see the old bytes or the new ones, never a mixture. ``durable`` syncs the data before the rename
     and the folder after it; a derived file does without, because it can be made again. ``tag`` makes the
-    temp name unique among writers.
+    temp name unique among writers. Nobody but the owner can read a ``private`` file.
     """
     folder, name = os.path.split(path)
     temp = os.path.join(folder, f".{name}{TEMP_MARK}{tag}")
+    mode = 0o600 if private else 0o644
     try:
-        fd = fs.open(temp, CREATE)
+        fd = fs.open(temp, CREATE, mode)
     except FileExistsError:
         fs.unlink(temp)  # left over by a process that died with the same tag
-        fd = fs.open(temp, CREATE)
+        fd = fs.open(temp, CREATE, mode)
     try:
         try:
             write_whole(fs, fd, data)

@@ -38,9 +38,9 @@ class Wrapped:
         """Every call passes here: its name, the path that it is about, and how to do it."""
         return perform()
 
-    def open(self, path: str, flags: int) -> int:
+    def open(self, path: str, flags: int, mode: int = 0o644) -> int:
         call = "create" if flags & os.O_CREAT else "open"
-        fd = self.around(call, path, lambda: self.inner.open(path, flags))
+        fd = self.around(call, path, lambda: self.inner.open(path, flags, mode))
         self.paths[fd] = path
         return fd
 

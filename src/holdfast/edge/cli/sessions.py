@@ -6,7 +6,7 @@ import argparse
 
 from holdfast.core import contested
 from holdfast.core.stream import last_part, owner
-from holdfast.edge.cli.command import Command, Output, on_session, open_here
+from holdfast.edge.cli.command import Command, Output, allow_secret, on_session, open_here
 from holdfast.edge.render import clean, paint, table, when
 from holdfast.errors import Usage
 from holdfast.typed import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ def _start_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("goal", help="what the session is for")
     parser.add_argument("--phases", metavar="A,B,C", help="the phases of the work, in order")
     parser.add_argument("--op", metavar="TEXT", help="operation id: the same one twice starts one session")
+    allow_secret(parser)
 
 
 def _start(arguments: argparse.Namespace) -> Output:

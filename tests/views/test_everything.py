@@ -234,7 +234,7 @@ def test_a_hundred_thousand_commits_of_every_concept() -> None:
     assert len(packet.text) <= brief.CHARACTERS
     for page in (state_md.render, *pages.PAGES.values(), pages.handoff_md):
         assert len(page(state)) < 1_000_000
-    # Everything is full, and twice the history adds nothing: neither the state nor the work of showing it grows any more.
+    # Everything is full: with twice the history neither the state nor the work of showing it grows.
     assert len(json.dumps(state)) < 1.5 * len(json.dumps(early))
     assert steps_of(shown(state)) < 1.5 * steps_of(shown(early))
     assert steps_of(shown(state)) < 200_000

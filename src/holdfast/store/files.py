@@ -200,6 +200,10 @@ class FilesStore:
         except OSError as error:
             raise _mapped(error, "history") from error
 
+    def has_archive(self) -> bool:
+        """Whether there is anything in ``history/``, without looking into it."""
+        return bool(self._folders("history"))
+
     def folder_of(self, stream: str) -> str:
         """Where a stream's files lie: its own folder, or the archive's if it was archived."""
         live = os.path.join(self.root, *checked_stream(stream).split("/"))

@@ -171,6 +171,13 @@ class Workspace:
         streams = self.sessions(user=user)
         return streams[:limit], len(streams)
 
+    def has_archive(self) -> bool:
+        """Whether sessions were put away into ``history/``; an engine without folders keeps them among the others."""
+        from holdfast.workspace.heal import files_store
+
+        store = files_store(self)
+        return store is not None and store.has_archive()
+
     def pick(self) -> Choice:
         """The session to go on with when nobody names one, and why that one."""
         from holdfast.workspace.choose import pick

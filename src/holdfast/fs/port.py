@@ -18,6 +18,9 @@ class FileSystem(Protocol):
     def open(self, path: str, flags: int, mode: int = 0o644) -> int:
         """Open without following a link in the last part of the path; a new file gets the mode."""
 
+    def set_mode(self, fd: int, mode: int) -> None:
+        """Give the handle's file exactly this mode, whatever the umask took away."""
+
     def close(self, fd: int) -> None:
         """Give the handle back."""
 

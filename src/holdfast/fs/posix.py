@@ -21,6 +21,7 @@ class Posix:
     """The port, bound to the operating system. Stateless: one instance serves everybody."""
 
     close = staticmethod(os.close)
+    set_mode = staticmethod(os.fchmod)
     read = staticmethod(os.pread)
     write = staticmethod(os.write)
     write_at = staticmethod(os.pwrite)

@@ -135,7 +135,7 @@ class FilesStore:
 
     def put(self, name: str, data: bytes | None) -> None:
         path = self._note_path(name)
-        private = name.startswith("local/keys/")
+        mode = 0o600 if name.startswith("local/keys/") else None
         tag = f"{self._place.tag}-{get_ident()}"  # threads replace the same note at once
         try:
             if data is None:
@@ -145,10 +145,10 @@ class FilesStore:
                     pass
                 return
             try:
-                steps.replace(self._fs, path, data, tag=tag, durable=False, private=private)
+                steps.replace(self._fs, path, data, tag=tag, durable=False, mode=mode)
             except FileNotFoundError:
                 steps.make_folders(self._fs, os.path.dirname(path))
-                steps.replace(self._fs, path, data, tag=tag, durable=False, private=private)
+                steps.replace(self._fs, path, data, tag=tag, durable=False, mode=mode)
         except OSError as error:
             raise _mapped(error, name) from error
 

@@ -44,6 +44,9 @@ class Wrapped:
         self.paths[fd] = path
         return fd
 
+    def set_mode(self, fd: int, mode: int) -> None:
+        self.around("set_mode", self.paths.get(fd, ""), lambda: self.inner.set_mode(fd, mode))
+
     def close(self, fd: int) -> None:
         path = self.paths.pop(fd, "")
         self.around("close", path, lambda: self.inner.close(fd))

@@ -86,6 +86,8 @@ class Workspace:
             raise Refused(f"An origin is one of {', '.join(codec.ORIGINS)}, not {origin!r}.")
         self.store = store
         self.user = user
+        if way not in gate.WAYS:
+            raise Refused(f"A way in is one of {', '.join(gate.WAYS)}, not {way!r}.")
         self.origin = origin
         self.secrets = None if secrets is None else gate.checked(secrets, "secrets")
         self.way = way

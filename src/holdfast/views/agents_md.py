@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from holdfast.errors import Refused
 from holdfast.typed import Any
-from holdfast.views import parts
-from holdfast.views.fence import RULE, fenced, quoted, token
+from holdfast.views import guidance, parts
+from holdfast.views.fence import fenced, quoted, token
 from holdfast.views.seal import MARK, condition, sealed
 
 BEGIN = b"<!-- holdfast:begin"
@@ -24,9 +24,7 @@ def block(state: dict[str, Any] | None, project: dict[str, Any] | None = None) -
         f"{BEGIN.decode()} {MARK} made by holdfast; write outside of this block -->",
         "## Working memory",
         "",
-        "This project keeps its working memory with holdfast. Before you start: `holdfast resume`. Before you act on a",
-        "decision: `holdfast decide WHAT --because WHY`, and afterwards `holdfast settle ID OUTCOME`.",
-        RULE,
+        *guidance.short(),
     ]
     orders = parts.opened(project or {}, "orders")
     if orders:
@@ -66,6 +64,15 @@ def merged(found: bytes | None, text: str) -> bytes:
     if not found[start:end].endswith(b"\n"):  # the block ends the file, and the file has no final line end
         fresh = fresh.rstrip(b"\r\n")
     return found[:start] + fresh + found[end:]
+
+
+def cut_out(found: bytes, stand_in: bytes) -> tuple[bytes, bytes]:
+    """The block, and the file with a stand-in in its place; a file without a block is left as it is."""
+    place = _place(found)
+    if place is None:
+        return b"", found
+    start, end = place
+    return found[start:end], found[:start] + stand_in + found[end:]
 
 
 def has_block(found: bytes | None) -> bool:

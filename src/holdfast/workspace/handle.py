@@ -103,7 +103,10 @@ class Handle:
         workspace = self.workspace
         working_set = self._set
         judged = not isinstance(rule, list)
-
+        given: Planned | None = None
+        if isinstance(rule, list):
+            draft = gate.passed(self, Draft(tuple(rule), workspace.by, workspace.origin, op))
+            given = Planned(draft, {}, codec.content_of(draft))
         lease = self._lease
 
         def plan(ground: Ground) -> Planned:
@@ -111,12 +114,13 @@ class Handle:
                 lease.check()  # the stream is held: nobody who took the lease since can have written yet
             working_set.take(ground.tail)
             working_set.crowded = bool(ground.tail.lines)
-            if isinstance(rule, list):
+            if given is not None:
                 if working_set.crowded:
                     _ = working_set.state  # refuses, before writing, what this release cannot read
                 if working_set.archived:
                     raise _archived(self.stream)
-                return Planned(gate.passed(self, Draft(tuple(rule), workspace.by, workspace.origin, op)), {})
+                return given
+            assert not isinstance(rule, list)
             mint = Mint(working_set.state, ground.writer, ground.numbers)
             events = tuple(rule(working_set.state, mint))
             if working_set.archived and any(event.type != "session.restored" for event in events):
@@ -212,5 +216,9 @@ def _archived(stream: str) -> Forbidden:
 
 
 def _receipt(commit: Commit, version: int, repeated: bool) -> Receipt:
-    short = next((event.data["id"] for event in commit.events if isinstance(event.data.get("id"), str)), "")
+    short = ""
+    for event in commit.events:
+        if isinstance(event.data.get("id"), str):
+            short = event.data["id"]
+            break
     return Receipt(short, version, commit.id, commit.at, repeated)

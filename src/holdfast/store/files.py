@@ -131,6 +131,7 @@ class FilesStore:
 
     def put(self, name: str, data: bytes | None) -> None:
         path = self._note_path(name)
+        mode = 0o600 if name.startswith("local/keys/") else None
         tag = f"{self._place.tag}-{get_ident()}"  # threads replace the same note at once
         try:
             if data is None:
@@ -140,10 +141,10 @@ class FilesStore:
                     pass
                 return
             try:
-                steps.replace(self._fs, path, data, tag=tag, durable=False)
+                steps.replace(self._fs, path, data, tag=tag, durable=False, mode=mode)
             except FileNotFoundError:
                 steps.make_folders(self._fs, os.path.dirname(path))
-                steps.replace(self._fs, path, data, tag=tag, durable=False)
+                steps.replace(self._fs, path, data, tag=tag, durable=False, mode=mode)
         except OSError as error:
             raise _mapped(error, name) from error
 
@@ -194,6 +195,10 @@ class FilesStore:
             return archive.archived(self._place)
         except OSError as error:
             raise _mapped(error, "history") from error
+
+    def has_archive(self) -> bool:
+        """Whether there is anything in ``history/``, without looking into it."""
+        return bool(self._folders("history"))
 
     def is_archived(self, stream: str) -> bool:
         """Whether some of a stream lies in ``history/``."""

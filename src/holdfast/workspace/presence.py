@@ -16,6 +16,7 @@ from holdfast.errors import Conflict, Refused, Unavailable
 from holdfast.store import find
 from holdfast.store.shared_folder import Process, SharedFolder, agent, identify, is_alive, program
 from holdfast.typed import TYPE_CHECKING, Any, Record
+from holdfast.workspace.gate import passed_value
 
 if TYPE_CHECKING:
     from holdfast.workspace.workspace import Workspace
@@ -140,7 +141,7 @@ class Presence:
         """
         from holdfast.workspace.workspace import wall_clock
 
-        wanted = [self._plain(path) for path in paths]
+        wanted = passed_value(self._workspace, [self._plain(path) for path in paths], "path")[0]
         self.beat()
         with self.folder.held("claims"):
             taken = [

@@ -16,7 +16,7 @@ from holdfast.store import find
 from holdfast.store.protocol import Fault, Store
 from holdfast.store.url import open_store
 from holdfast.typed import TYPE_CHECKING, Any, Self
-from holdfast.workspace import publish
+from holdfast.workspace import gate, publish
 from holdfast.workspace.handle import Handle
 from holdfast.workspace.session import Session
 
@@ -43,11 +43,14 @@ def open_workspace(
     user: str | None = None,
     by: str | None = None,
     origin: str = "agent",
+    secrets: str | None = None,
+    way: str = "library",
 ) -> Workspace:
     """Open the workspace at ``where``: a folder, a URL, HOLDFAST_URL, or the one found from here upwards.
 
     ``user`` owns the sessions that are started; ``by`` names the actor in every commit (else HOLDFAST_AGENT,
-    else the user).
+    else the user). ``secrets`` says what becomes of secrets in what is written (see ``workspace.gate``): ``refuse``,
+    ``redact`` or ``allow``; without it, the settings decide, which can differ by ``way``.
     """
     environment = os.environ
     target = os.fspath(where) if where is not None else environment.get("HOLDFAST_URL")
@@ -62,19 +65,35 @@ def open_workspace(
         user=checked_name(name, "user"),
         by=by or environment.get("HOLDFAST_AGENT") or name,
         origin=origin,
+        secrets=secrets,
+        way=way,
     )
 
 
 class Workspace:
     """One project's memory. Use it as a context manager, or call ``close`` when done."""
 
-    def __init__(self, store: Store, *, user: str, by: str, origin: str = "agent") -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        user: str,
+        by: str,
+        origin: str = "agent",
+        secrets: str | None = None,
+        way: str = "library",
+    ) -> None:
         if origin not in codec.ORIGINS:
             raise Refused(f"An origin is one of {', '.join(codec.ORIGINS)}, not {origin!r}.")
         self.store = store
         self.user = user
-        self.by = checked_text(by, "actor", cap=NAME_CAP)
+        if way not in gate.WAYS:
+            raise Refused(f"A way in is one of {', '.join(gate.WAYS)}, not {way!r}.")
         self.origin = origin
+        self.secrets = None if secrets is None else gate.checked(secrets, "secrets")
+        self.way = way
+        self.new_key: bytes | None = None
+        self.by = str(gate.passed_value(self, checked_text(by, "actor", cap=NAME_CAP), "actor")[0])
         self._stale: dict[str, Handle] = {}
         self._published = 0
         self._presence: Presence | None = None
@@ -154,6 +173,13 @@ class Workspace:
             return store.newest_sessions(user, limit)
         streams = self.sessions(user=user)
         return streams[:limit], len(streams)
+
+    def has_archive(self) -> bool:
+        """Whether sessions were put away into ``history/``; an engine without folders keeps them among the others."""
+        from holdfast.workspace.heal import files_store
+
+        store = files_store(self)
+        return store is not None and store.has_archive()
 
     def pick(self) -> Choice:
         """The session to go on with when nobody names one, and why that one."""
@@ -287,6 +313,8 @@ class Workspace:
         While others write to the stream as well, on close only: each of them would have to read all the others.
         """
         self._stale[handle.stream] = handle
+        if self.new_key is not None:
+            gate.keep_key(self)
         if handle.crowded:
             return
         now = time.monotonic_ns()

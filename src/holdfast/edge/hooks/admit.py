@@ -1,25 +1,33 @@
-"""The one door for text that comes out of a host: everything that a hook stores passes here."""
+"""The one door for text that comes out of a host: everything that a hook stores passes here.
+
+Secrets are replaced by placeholders here, while texts are whole: a token that was cut in half would not be known for
+one. The gate looks at every commit once more, as it does for everybody.
+"""
 
 from __future__ import annotations
 
 from holdfast.edge.hooks.event import Event
 from holdfast.typed import TYPE_CHECKING
+from holdfast.workspace.gate import passed_value
 
 if TYPE_CHECKING:
     from holdfast.workspace.workspace import Workspace
 
 
 def admitted(workspace: Workspace, event: Event) -> Event:
-    """The event with every text as it may be stored: whole characters only."""
-    del workspace
+    """The event with every text as it may be stored."""
+
+    def passed(text: str) -> str:
+        return str(passed_value(workspace, _sound(text), event.name)[0]) if text else ""
+
     return event._replace(
-        prompt=_sound(event.prompt),
-        trigger=_sound(event.trigger),
-        summary=_sound(event.summary),
-        message=_sound(event.message),
-        in_flight=tuple(map(_sound, event.in_flight)),
-        command=_sound(event.command),
-        output=_sound(event.output),
+        prompt=passed(event.prompt),
+        trigger=passed(event.trigger),
+        summary=passed(event.summary),
+        message=passed(event.message),
+        in_flight=tuple(map(passed, event.in_flight)),
+        command=passed(event.command),
+        output=passed(event.output),
     )
 
 

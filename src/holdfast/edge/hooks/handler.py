@@ -113,7 +113,8 @@ def handle(name: str, host: Host, event: Event, where: str) -> str:
     act = _ACTS.get(event.kind)
     if act is None:
         return ""
-    with open_workspace(where, by=os.environ.get("HOLDFAST_AGENT") or name, origin="tool") as workspace:
+    by = os.environ.get("HOLDFAST_AGENT") or name
+    with open_workspace(where, by=by, origin="tool", way="hook") as workspace:
         from holdfast.workspace.presence import of_program
 
         try:

@@ -10,7 +10,13 @@ Row = dict[str, Any]
 
 def render(result: Row) -> str:
     parts = [_head(result["machine"], result["settings"])]
-    for key, draw in (("append", _append), ("open", _open), ("processes", _processes), ("startup", _startup)):
+    for key, draw in (
+        ("append", _append),
+        ("open", _open),
+        ("processes", _processes),
+        ("startup", _startup),
+        ("hooks", _hooks),
+    ):
         if key in result:
             parts.append(draw(result[key]["rows"]))
     parts.append(_targets(result["targets"]))
@@ -143,6 +149,14 @@ def _processes(rows: Sequence[Row]) -> str:
 
 
 def _startup(rows: Sequence[Row]) -> str:
+    return _started("4. Start-up of a command", rows)
+
+
+def _hooks(rows: Sequence[Row]) -> str:
+    return _started("5. Hooks of an agent host, 10,000 commits", rows)
+
+
+def _started(title: str, rows: Sequence[Row]) -> str:
     heads = ("start to exit", "x python -c pass", "ms", "CPU ms", "samples")
     body = []
     for row in rows:
@@ -159,10 +173,10 @@ def _startup(rows: Sequence[Row]) -> str:
                 str(row["samples"]),
             )
         )
-    return _table("4. Start-up of a command", heads, body)
+    return _table(title, heads, body)
 
 
 def _targets(verdicts: Sequence[Row]) -> str:
     heads = ("target", "wanted", "aim", "measured", "")
     body = [(v["target"], v["wanted"], v["aim"], v["measured"], v["verdict"]) for v in verdicts]
-    return _table("5. Figures to reach", heads, body)
+    return _table("6. Figures to reach", heads, body)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-SECTIONS = ("append", "open", "processes", "startup")
+SECTIONS = ("append", "open", "processes", "startup", "hooks")
 
 
 class Settings(NamedTuple):

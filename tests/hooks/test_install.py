@@ -423,3 +423,48 @@ def test_install_makes_the_workspace(tmp_path: Path, place: Place) -> None:
     assert install(["gemini"], here).workspace == str(bare / ".state")
     uninstall(["gemini"], here)
     assert sorted(path.name for path in bare.iterdir()) == [".state"]
+
+
+def test_init_offers_it(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`init --install` puts hooks into the hosts that are named or found; without it nothing is asked in a script."""
+    monkeypatch.setenv("HOME", place.home)
+    monkeypatch.setenv("PATH", place.environment["PATH"])
+    for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    Path(place.home, ".cursor").mkdir()
+    for words, hosts in (
+        ([], []),
+        (["--install", "gemini"], ["gemini"]),
+        (["--install", "auto"], ["cursor"]),
+    ):
+        folder = tmp_path / f"project-{len(hosts)}-{'-'.join(words)}"
+        folder.mkdir()
+        assert main(["init", str(folder), "--json", *words]) == 0
+        assert json.loads(capsys.readouterr().out)["hosts"] == hosts
+        assert sorted(path.name for path in folder.iterdir()) == sorted(
+            [".state", *(f".{host}" for host in hosts)]
+        )
+
+
+def test_init_asks_a_person(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a terminal it is asked once, and only yes means yes."""
+    import io
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("HOME", place.home)
+    monkeypatch.setenv("PATH", place.environment["PATH"])
+    Path(place.home, ".gemini").mkdir()
+    for answer, there in (("\n", False), ("y\n", True)):
+        folder = tmp_path / f"asked-{there}"
+        folder.mkdir()
+        monkeypatch.setattr("sys.stdin", Terminal(answer))
+        monkeypatch.setattr("sys.stdout", Terminal())
+        assert main(["init", str(folder)]) == 0
+        assert (folder / ".gemini").exists() is there

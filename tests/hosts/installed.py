@@ -15,8 +15,11 @@ from typing import Any, NamedTuple
 import pytest
 
 import holdfast
+from holdfast.edge.cli import COMMANDS
 
 from . import setup
+from .claude import Claude
+from .codex import Codex
 from .fake_model import FakeModel, Reply
 from .host import Host, Run, kill
 from .scenario import HOSTS
@@ -87,8 +90,10 @@ def installed(name: str, *options: str) -> Iterator[Installed]:
         host.extra_env["HOLDFAST_USER"] = "alice"
         at = Installed(host, model, root, {}, (name, *options))
         at.holdfast("init")
-        if name == "codex":
+        if isinstance(host, Codex):
             host.turn("hello")  # Codex writes into its own settings that it trusts the project
+        if isinstance(host, Claude):
+            host.allow_server("holdfast")
         planned = json.loads(at.holdfast("install", name, *options, "--dry-run", "--json"))
         for file in planned["files"]:
             path = Path(file["path"])
@@ -179,3 +184,18 @@ def a_killed_host(at: Installed) -> None:
     first = next(request for request in run.requests if request.tools)
     assert any(f"Delete the tables {MARK}" in turn.text for turn in first.turns)
     assert not at.complaints(), at.complaints()
+
+
+def a_decision_through_mcp(at: Installed) -> None:
+    """The model calls a tool of the server that was installed: the decision is in the session of the conversation."""
+    if "mcp" not in COMMANDS:
+        pytest.skip("this build has no MCP server")
+    wanted = {"text": f"Move the index {MARK}", "because": "it is small"}
+    at.model.on("DECIDE", Reply(call=at.host.mcp_call("holdfast", "decide", wanted)))
+    run = at.host.turn("DECIDE about the index")
+    assert run.status == 0, run.stderr[-2000:]
+    found = at.state()
+    assert [decision["text"] for decision in found["decisions"]["open"].values()] == [wanted["text"]]
+    assert found["registers"]["goal"]["value"].strip('"') == "DECIDE about the index"
+    assert not at.complaints(), at.complaints()
+    at.uninstall()

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from .installed import a_killed_host, compaction_loses_nothing, installed, one_turn, tools_are_noted
+from .installed import (
+    a_decision_through_mcp,
+    a_killed_host,
+    compaction_loses_nothing,
+    installed,
+    one_turn,
+    tools_are_noted,
+)
 
 pytestmark = [pytest.mark.hosts, pytest.mark.timeout(300)]
 HOST = "copilot"
@@ -32,3 +39,9 @@ def test_a_killed_host_loses_nothing() -> None:
     """The decision that a killed host left unsettled is in the first request of the next conversation."""
     with installed(HOST) as at:
         a_killed_host(at)
+
+
+def test_a_decision_of_the_model_lands_in_the_log() -> None:
+    """The model decides by a tool call of the MCP server that was installed."""
+    with installed(HOST) as at:
+        a_decision_through_mcp(at)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
+from holdfast.edge.cli import main
 
 from .conftest import ASKED_AS, FOLDERS, PAYLOADS, Call, context, errors, event_of, fixture, names, state
 
@@ -108,3 +110,16 @@ def test_without_a_workspace_nothing_happens(folder: str, tmp_path: Path, call: 
         answer = call(ASKED_AS.get(folder, folder), fixture(folder, name, tmp_path), event_of(name))
         assert answer in ("", "{}")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_same_by_the_command_line(
+    started: Path, call: Call, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`hook` is a command like any other too: with help, and with --json the answer in one object."""
+    raw = json.dumps(fixture("claude", "SessionStart-startup", started)).encode()
+    monkeypatch.setattr("sys.stdin.buffer", io.BytesIO(raw))
+    assert main(["hook", "claude", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert "D-1" in context("claude", printed["answer"])
+    assert main(["hook", "--help"]) == 0
+    assert "Always ends with status 0" in " ".join(capsys.readouterr().out.split())

@@ -251,19 +251,74 @@ def test_contested_values_are_told_once(started: Path, call: Call, tmp_path: Pat
     )
 
 
-def test_another_agent_on_the_same_file(started: Path, call: Call) -> None:
-    """Somebody alive claimed the file that was just edited: the agent is told, once."""
-    (started / "made.txt").write_text("one\n")
-    with holdfast.open(by="bob") as workspace:
-        from holdfast.workspace.presence import Presence
+def other_agent(project: Path) -> subprocess.Popen[str]:
+    """Somebody else, alive and not of our making: a process of its own family that claims a file."""
+    code = (
+        "import os, sys\nif os.fork(): os._exit(0)\nos.setsid()\nimport holdfast\n"
+        "from holdfast.workspace.presence import Presence\n"
+        "with holdfast.open(by='bob') as workspace:\n"
+        "    Presence(workspace).claim(['made.txt'])\n"
+        "    Presence(workspace).beat('alice/' + workspace.session().id)\n"
+        "print('here', flush=True)\nsys.stdin.read()\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=project,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "here\n"
+    return process
 
-        other = Presence(workspace)
-        other.claim([str(started / "made.txt")])
+
+def test_another_agent_on_the_same_file(started: Path, call: Call) -> None:
+    """Somebody alive claimed the file that was just edited: the agent is told, once, and the brief says so too."""
+    (started / "made.txt").write_text("one\n")
+    other = other_agent(started)
+    try:
         edit = fixture("claude", "PostToolUse-Write", started)
-        said = context("claude", call("claude", edit))
-        assert "bob is at work on «made.txt» too" in said
+        assert "bob is at work on «made.txt» too" in context("claude", call("claude", edit))
         (started / "made.txt").write_text("two\n")
         assert call("claude", edit) == ""
+        said = context("claude", call("claude", claude(started, "SessionStart", source="resume")))
+        assert "ALSO AT WORK on this session: «bob»" in said
+    finally:
+        other.communicate("")
+
+
+def test_a_hosts_own_server_is_nobody_else(started: Path, call: Call) -> None:
+    """A child of the host that shows presence under another name, as its MCP server does, is the same agent."""
+    (started / "made.txt").write_text("one\n")
+    code = (
+        "import sys, holdfast\nfrom holdfast.workspace.presence import Presence\n"
+        "with holdfast.open(by='server') as workspace:\n"
+        "    Presence(workspace).claim(['made.txt'])\n"
+        "    Presence(workspace).beat('alice/' + workspace.session().id)\n"
+        "print('here', flush=True)\nsys.stdin.read()\n"
+    )
+    command = ["/bin/sh", "-c", f"{sys.executable} -m holdfast hook claude; true"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    child = subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=started,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "here\n"
+        for name in ("SessionStart-startup", "PostToolUse-Write"):
+            raw = json.dumps(fixture("claude", name, started)).encode()
+            done = subprocess.run(command, input=raw, cwd=started, env=environment, capture_output=True)
+            assert b"server" not in done.stdout
+    finally:
+        child.communicate("")
 
 
 def test_no_host_is_told_that_it_is_at_work_itself(started: Path) -> None:

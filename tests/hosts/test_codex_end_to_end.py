@@ -47,3 +47,9 @@ def test_a_decision_of_the_model_lands_in_the_log() -> None:
     """The model decides by a tool call of the MCP server that was installed."""
     with installed(HOST, *OPTIONS) as at:
         a_decision_through_mcp(at)
+
+
+def test_in_the_settings_of_a_project() -> None:
+    """Codex reads the hooks of a project that it trusts."""
+    with installed(HOST) as at:
+        one_turn(at)

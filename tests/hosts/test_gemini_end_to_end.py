@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from .installed import (
@@ -47,3 +49,11 @@ def test_a_decision_of_the_model_lands_in_the_log() -> None:
     """The model decides by a tool call of the MCP server that was installed."""
     with installed(HOST, *OPTIONS) as at:
         a_decision_through_mcp(at)
+
+
+def test_in_the_settings_of_a_project() -> None:
+    """Gemini CLI reads the hooks of a folder that is trusted."""
+    with installed(HOST) as at:
+        trusted = {str(at.host.project): "TRUST_FOLDER"}
+        (at.host.home / ".gemini" / "trustedFolders.json").write_text(json.dumps(trusted))
+        one_turn(at)

@@ -15,6 +15,7 @@ from holdfast.typed import Record
 _PROC = "/proc"
 _SHELLS = ("sh", "bash", "dash", "zsh", "ash", "ksh", "fish", "env", "timeout")
 _SHELLS_DEEP = 4
+_GENERATIONS = 30
 
 
 class Process(Record):
@@ -92,13 +93,32 @@ def program() -> Process:
         return identify(int(given))
     pid = os.getppid()
     for _ in range(_SHELLS_DEEP):
-        text = _read(POSIX, f"{_PROC}/{pid}/stat")
-        name, _, rest = text.partition("(")[2].rpartition(")")
-        above = rest.split()[1:2]
-        if name not in _SHELLS or not above or int(above[0]) <= 1:
+        name, above = _named(pid)
+        if name not in _SHELLS or above <= 1:
             break
-        pid = int(above[0])
+        pid = above
     return identify(pid)
+
+
+def _named(pid: int) -> tuple[str, int]:
+    """The name of a process and its parent; empty and 0 where the system does not say."""
+    name, _, rest = _read(POSIX, f"{_PROC}/{pid}/stat").partition("(")[2].rpartition(")")
+    fields = rest.split()
+    return name, int(fields[1]) if len(fields) > 1 else 0
+
+
+def is_kin(one: Process, other: Process) -> bool:
+    """Whether one process is the other, or has started it, by way of others perhaps."""
+    if one[:3] != other[:3]:
+        return False
+    return one.pid == other.pid or one.pid in _above(other.pid) or other.pid in _above(one.pid)
+
+
+def _above(pid: int) -> list[int]:
+    found: list[int] = []
+    while len(found) < _GENERATIONS and (pid := _named(pid)[1]) > 1:
+        found.append(pid)
+    return found
 
 
 def is_alive(process: Process, here: Process) -> bool | None:

@@ -47,7 +47,8 @@ def _said(head: str) -> str:
 
 def _others(session: Session) -> list[str]:
     try:
-        people = session.workspace.presence.who()
+        presence = session.workspace.presence
+        people = presence.who()
     except HoldfastError:
         return []
     name = f"{session.user}/{session.id}"
@@ -55,7 +56,7 @@ def _others(session: Session) -> list[str]:
         f"ALSO AT WORK on this session: {fenced(str(person['by']), 60)} in "
         f"{fenced(str(person['worktree']), 200)}, last seen {person['seen'][:16]}"
         for person in people
-        if person["state"] == "alive" and person["session"] == name and not person["me"]
+        if person["state"] == "alive" and person["session"] == name and not presence.is_same_agent(person)
     ][:_SHOWN]
 
 

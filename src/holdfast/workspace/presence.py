@@ -14,7 +14,7 @@ from holdfast.core import moment
 from holdfast.core.hashing import blake2b
 from holdfast.errors import Conflict, Refused, Unavailable
 from holdfast.store import find
-from holdfast.store.shared_folder import Process, SharedFolder, agent, identify, is_alive, program
+from holdfast.store.shared_folder import Process, SharedFolder, agent, identify, is_alive, is_kin, program
 from holdfast.typed import TYPE_CHECKING, Any, Record
 from holdfast.workspace.gate import passed_value
 
@@ -77,6 +77,8 @@ class Presence:
         self._workspace = workspace
         self._root = os.path.dirname(where)
         self._here = identify()
+        self.is_program = False
+        """The process is a program of its own, and all that it starts belongs to it."""
         self.process = process or self._here
         said = f"{workspace.by} {self.process} {self._root}"
         self._me = blake2b(said.encode(), digest_size=8).hexdigest()
@@ -131,6 +133,15 @@ class Presence:
         from holdfast.workspace.workspace import wall_clock
 
         return moment.parse(record["seen"]) < wall_clock() - GONE_MS
+
+    def is_same_agent(self, record: dict[str, Any]) -> bool:
+        """Whether a record is of this agent, perhaps by another name: its MCP server, or a command in its shell."""
+        if record["me"]:
+            return True
+        try:
+            return self.is_program and is_kin(Process(*record["process"]), self.process)
+        except (TypeError, KeyError):
+            return False
 
     # -- claims on paths ----------------------------------------------------------------------------------
 
@@ -225,7 +236,9 @@ def of_agent(workspace: Workspace) -> Presence:
 
 def of_program(workspace: Workspace) -> Presence:
     """Presence as a hook sees it: the program that ran the hook is the one who is here, and its death counts."""
-    return Presence(workspace, program())
+    presence = Presence(workspace, program())
+    presence.is_program = True
+    return presence
 
 
 def _overlap(one: str, other: str) -> bool:

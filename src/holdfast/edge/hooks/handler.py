@@ -226,7 +226,11 @@ def _shared(call: Call, session: Session, changed: list[str]) -> str:
     call.present(session)
     files = session.files
     try:
-        taken = call.workspace.presence.claim([os.path.join(files.project, p) for p in changed], anyway=True)
+        presence = call.workspace.presence
+        taken = presence.claim([os.path.join(files.project, path) for path in changed], anyway=True)
+        own = (
+            {record["by"] for record in presence.who() if presence.is_same_agent(record)} if taken else set()
+        )
     except (HoldfastError, OSError):
         return ""
     from holdfast.edge.hooks.told import Told
@@ -236,7 +240,7 @@ def _shared(call: Call, session: Session, changed: list[str]) -> str:
         f"holdfast: {token(other['by'])} is at work on {fenced(other['claimed'], 160)} too, since "
         f"{token(other['since'][:16])} (`holdfast who`)."
         for other in taken[:5]
-        if other["state"] == "alive"
+        if other["state"] == "alive" and other["by"] not in own
     ]
     new = Told(call.workspace, call.conversation).news(lines) if lines else []
     return "\n".join(new) + "\n" if new else ""

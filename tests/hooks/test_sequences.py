@@ -124,6 +124,41 @@ def test_a_gemini_compression_that_was_asked_for(started: Path, call: Call) -> N
     assert "D-1" in context("gemini", call("gemini", {**ask, "prompt": "and now"}))
 
 
+def test_a_gemini_conversation_that_grew(started: Path, call: Call, tmp_path: Path) -> None:
+    """An automatic compression is not told of: the brief comes again when the transcript has grown by a lot, once."""
+    transcript = tmp_path / "chat.jsonl"
+    transcript.write_bytes(b"x" * 1_000)
+    start = {**fixture("gemini", "SessionStart-startup", started), "transcript_path": str(transcript)}
+    ask = {**fixture("gemini", "BeforeAgent", started), "transcript_path": str(transcript)}
+    call("gemini", start)
+    assert call("gemini", {**ask, "prompt": "one"}) == ""
+    transcript.write_bytes(b"x" * 500_000)
+    assert "D-1" in context("gemini", call("gemini", {**ask, "prompt": "two"}))
+    assert call("gemini", {**ask, "prompt": "three"}) == ""
+    assert errors(started) == ""
+
+
+def test_a_workspace_in_a_database(tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """HOLDFAST_URL names the workspace for hooks too."""
+    monkeypatch.setenv("HOLDFAST_URL", f"sqlite:///{tmp_path}/memory.db")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "made.txt").write_text("one\n")
+    names_ = (
+        "UserPromptSubmit",
+        "PostToolUse-Write",
+        "PreCompact-auto",
+        "SessionStart-compact",
+        "PostCompact-auto",
+        "Stop",
+    )
+    said = [call("claude", fixture("claude", name, tmp_path)) for name in names_]
+    assert "«TOOLS»" in said[2]
+    assert "«TOOLS»" in context("claude", said[3])
+    found = state()
+    assert list(found["references"]["open"]) == ["made.txt"]
+    assert found["recovery"]["last_action"] == "All done."
+
+
 def test_what_hooks_put_before_a_prompt_is_not_kept(started: Path, call: Call) -> None:
     """Gemini CLI shows a prompt with our own brief before it: only what was asked is kept."""
     ask = fixture("gemini", "BeforeAgent", started)

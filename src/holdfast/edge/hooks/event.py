@@ -63,6 +63,8 @@ class Event(Record):
     """A shell command that failed."""
     output: str = ""
     """What it said."""
+    transcript: str = ""
+    """The file that grows with the conversation, of hosts that do not tell of compactions."""
 
 
 def text(payload: Payload, *names: str, cap: int = TEXT_CAP) -> str:

@@ -2,7 +2,8 @@
 
 Texts reach the model nested at SessionStart, BeforeAgent and AfterTool; plain text is an error. PreCompress fires
 before every request, whether or not anything is compressed, and its answer is ignored: only a compression that the
-user asked for is known to be one, and the brief is given again with the prompt after it. With ``-p`` the prompt that
+user asked for is known to be one, and the brief is given again with the prompt after it. As others may have happened,
+it is also given again when the transcript has grown by so much that one is likely. With ``-p`` the prompt that
 BeforeAgent is given holds what SessionStart injected, between ``<hook_context>`` tags.
 """
 
@@ -57,6 +58,7 @@ def read(payload: Payload, name: str) -> Event:
         prompt=_asked(text(payload, "prompt")) if kind == PROMPT else "",
         trigger=text(payload, "trigger", cap=ID_CAP),
         message=text(payload, "prompt_response"),
+        transcript=text(payload, "transcript_path"),
     )
     return _of_tool(event, payload) if kind == TOOL else event
 

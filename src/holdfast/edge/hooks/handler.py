@@ -29,6 +29,8 @@ HOW = (
 )
 AWAY_MS = 1_800_000
 """A conversation whose session nobody wrote to for so long was away."""
+GROWN = 400_000
+"""Bytes of transcript, some 100,000 tokens, after which a host that does not tell may have compacted."""
 
 
 class Call:
@@ -152,7 +154,8 @@ def _brief(call: Call, session: Session) -> str:
         if host.size(text) <= host.CAP or budget == LEAST:
             break
         budget = max(LEAST, min(budget - 100, budget * host.CAP // host.size(text)))
-    Told(call.workspace, call.conversation).briefed(session.peek().state["compactions"]["count"])
+    count = session.peek().state["compactions"]["count"]
+    Told(call.workspace, call.conversation).briefed(count, _length(call.event.transcript))
     return cut(host, text)
 
 
@@ -183,13 +186,23 @@ def _prompt(call: Call) -> str:
     call.present(session)
     state = session.peek().state
     noting.prompted(session, event.prompt, wall_clock(), call.op("prompt", event.key) if event.key else None)
-    if call.host.AGAIN_AT_PROMPT and state["compactions"]["count"]:
+    if call.host.AGAIN_AT_PROMPT and (state["compactions"]["count"] or event.transcript):
         from holdfast.edge.hooks.told import Told
 
+        told = Told(call.workspace, call.conversation)
         # A conversation that nobody briefed yet has its start before it, or behind it.
-        if -1 < Told(call.workspace, call.conversation).compactions() < state["compactions"]["count"]:
+        lost = -1 < told.compactions() < state["compactions"]["count"]
+        if lost or _length(event.transcript) > told.transcript() + GROWN:
             return _brief(call, session)
     return _news(call, state)
+
+
+def _length(transcript: str) -> int:
+    """How large a transcript is; 0 if it cannot be told."""
+    try:
+        return os.path.getsize(transcript) if os.path.isabs(transcript) else 0
+    except (OSError, ValueError):
+        return 0
 
 
 def _news(call: Call, state: dict[str, Any]) -> str:

@@ -37,10 +37,15 @@ class Told:
         found = self._mine.get("compactions")
         return found if isinstance(found, int) else -1
 
-    def briefed(self, compactions: int) -> None:
+    def transcript(self) -> int:
+        """How large the transcript was when the conversation was last given the brief."""
+        found = self._mine.get("transcript")
+        return found if isinstance(found, int) else 0
+
+    def briefed(self, compactions: int, transcript: int = 0) -> None:
         """The conversation has the brief."""
-        if self.compactions() != compactions:
-            self._mine["compactions"] = compactions
+        if (self.compactions(), self.transcript()) != (compactions, transcript):
+            self._mine |= {"compactions": compactions, "transcript": transcript}
             self._save()
 
     def news(self, lines: list[str]) -> list[str]:

@@ -178,7 +178,11 @@ class Workspace:
         from holdfast.workspace.heal import files_store
 
         store = files_store(self)
-        return store is not None and store.has_archive()
+        if store is None:
+            return False
+        from holdfast.store.archive import is_used
+
+        return is_used(store.root)
 
     def pick(self) -> Choice:
         """The session to go on with when nobody names one, and why that one."""

@@ -280,7 +280,7 @@ class Workspace:
 
     def doctor(self, *, fix: bool = False) -> list[Fault]:
         """Everything that is wrong in the workspace; with ``fix``, mend what can be mended without losing anything."""
-        return self.store.check(fix=fix) + publish.check(self, fix=fix)
+        return self.store.check(fix=fix) + publish.check(self, fix=fix) + gate.check(self)
 
     def salvage(self) -> list[Fault]:
         """Bring back commits that git removed from the working tree before a git commit had them."""

@@ -39,6 +39,7 @@ class Seat:
         self.handles: dict[str, Session] = {}
         self.picked: tuple[str | None, str] | None = None
         """The pointer that was found to lead nowhere, and the stream that the rule chose instead."""
+        self.touched: set[str] = set()
         self.beaten = 0.0
         self.last: Session | None = None
 
@@ -83,8 +84,12 @@ class Desk:
     def on_session(self, client: str, act: Callable[[Session], Any], named: str | None = None) -> Any:
         """Run ``act`` on the session that is meant."""
         with self.seat(client) as seat:
-            seat.last = self.choose(seat, named)
-            return act(seat.last)
+            session = seat.last = self.choose(seat, named)
+            if session.stream not in seat.touched:
+                # Whoever wrote last may have been killed before the views were made anew.
+                seat.touched.add(session.stream)
+                seat.workspace.touch(session)
+            return act(session)
 
     def beside(self, client: str, act: Callable[[Session], Any], named: str | None = None) -> Any:
         """Run a long question on a handle of its own, while others go on."""

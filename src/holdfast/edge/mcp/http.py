@@ -151,6 +151,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
         self.wfile.flush()
 
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What is no request at all, or of a method that nobody has."""
+        self._refuse(int(code), message or "This is not a request that can be answered.")
+
     def log_message(self, format: str, *args: Any) -> None:
         """Requests are not logged: addresses can hold what nobody should read later."""
 

@@ -17,6 +17,7 @@ _BAD_REQUEST = (
     wire.INVALID_REQUEST,
     wire.INVALID_PARAMS,
     wire.HEADER_MISMATCH,
+    wire.MISSING_CAPABILITY,
     wire.UNSUPPORTED_VERSION,
 )
 
@@ -48,7 +49,7 @@ def is_own_origin(given: Sequence[str] | None) -> bool:
 
 def is_modern(message: Any, headers: Message) -> bool:
     """Whether a POST belongs to the present era: by its version header, or by the envelope in its body."""
-    version = headers.get("MCP-Protocol-Version")
+    version = _trimmed(headers, "MCP-Protocol-Version")
     if version is not None:
         return version not in wire.HANDSHAKE
     params = message.get("params") if isinstance(message, dict) else None
@@ -62,7 +63,7 @@ def checked_headers(message: Any, headers: Message) -> None:
 
     if not isinstance(message, dict):
         raise Failure(wire.INVALID_REQUEST, "A message is one JSON-RPC 2.0 object.")
-    version = headers.get("MCP-Protocol-Version")
+    version = _trimmed(headers, "MCP-Protocol-Version")
     if "id" not in message:
         if version not in wire.MODERN:
             checked_envelope({"_meta": {wire.VERSION_KEY: version or "", wire.ABILITIES_KEY: {}}})
@@ -79,12 +80,24 @@ def checked_headers(message: Any, headers: Message) -> None:
         checked_envelope(params)
     if version is None or version != params["_meta"][wire.VERSION_KEY]:
         raise Failure(wire.HEADER_MISMATCH, "MCP-Protocol-Version does not repeat the version in _meta.")
-    if headers.get("Mcp-Method") != method:
+    if _trimmed(headers, "Mcp-Method") != method:
         raise Failure(wire.HEADER_MISMATCH, "Mcp-Method does not repeat the method.")
     repeated = _NAMED.get(method) if isinstance(method, str) else None
-    if repeated and params.get(repeated) is not None and _plain(headers.get("Mcp-Name")) != params[repeated]:
+    if (
+        repeated
+        and params.get(repeated) is not None
+        and _plain(_trimmed(headers, "Mcp-Name")) != params[repeated]
+    ):
         raise Failure(wire.HEADER_MISMATCH, f"Mcp-Name does not repeat the {repeated}.")
     checked_envelope(params)
+    if method == "initialize":
+        raise Failure(wire.METHOD_NOT_FOUND, "This revision of the protocol has no handshake.", method)
+
+
+def _trimmed(headers: Message, name: str) -> str | None:
+    """A header without the white space around it, which means nothing."""
+    value = headers.get(name)
+    return value.strip(" \t") if value is not None else None
 
 
 def _plain(value: str | None) -> str | None:

@@ -22,8 +22,9 @@ Work = Callable[[Any], Awaitable[None]]
 
 def over_stdio(project: Path, mode: str, work: Work, **options: Any) -> None:
     """Run ``work`` with a client of a server process."""
-    from mcp import Client
     from mcp.client.stdio import StdioServerParameters
+
+    from mcp import Client
 
     how = StdioServerParameters(command=COMMAND[0], args=COMMAND[1:], cwd=project, env=environment())
 
@@ -37,13 +38,17 @@ def over_stdio(project: Path, mode: str, work: Work, **options: Any) -> None:
 def over_http(server: HttpServer, mode: str, work: Work) -> None:
     """Run ``work`` with a client that shows the token."""
     import httpx2
-    from mcp import Client
     from mcp.client.streamable_http import streamable_http_client
 
+    from mcp import Client
+
     async def run() -> None:
-        async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {server.token}"}) as web:
-            async with Client(streamable_http_client(server.url, http_client=web), mode=mode) as client:
-                await work(client)
+        shown = {"Authorization": f"Bearer {server.token}"}
+        async with (
+            httpx2.AsyncClient(headers=shown) as web,
+            Client(streamable_http_client(server.url, http_client=web), mode=mode) as client,
+        ):
+            await work(client)
 
     asyncio.run(asyncio.wait_for(run(), 60))
 
@@ -113,6 +118,8 @@ def test_the_official_client_hears_notices_of_the_present_era(project: Path) -> 
 
 def test_the_official_client_hears_notices_of_the_handshake_era(project: Path) -> None:
     """`subscribe_resource` is followed by a notification when another process wrote."""
+    from mcp import MCPDeprecationWarning
+
     heard: list[Any] = []
 
     async def hear(message: Any) -> None:
@@ -120,7 +127,8 @@ def test_the_official_client_hears_notices_of_the_handshake_era(project: Path) -
 
     async def work(client: Any) -> None:
         await client.call_tool("start", {"goal": "x"})
-        await client.subscribe_resource("holdfast://current/state.json")
+        with pytest.warns(MCPDeprecationWarning):
+            await client.subscribe_resource("holdfast://current/state.json")
         with holdfast.open(project) as workspace:
             workspace.session().note("by another process")
         for _ in range(200):

@@ -73,7 +73,7 @@ def test_the_inspector_finds_nothing_wrong_with_the_tools(project: Path) -> None
     assert [entry["name"] for entry in listed["tools"]][:3] == ["brief", "status", "search"]
     call = ["--method", "tools/call", "--tool-name"]
     begun = inspected(project, *call, "start", "--tool-arg", "goal=Ship it")
-    assert begun["structuredContent"]["user"] == "alice"
+    assert begun["structuredContent"]["version"] == 1
     made = inspected(project, *call, "decide", "--tool-arg", "text=x", "--tool-arg", "because=y")
     assert made["structuredContent"]["id"] == "D-1"
 

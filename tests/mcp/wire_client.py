@@ -16,8 +16,9 @@ import holdfast
 
 MODERN = "2026-07-28"
 SOURCE = str(Path(holdfast.__file__).parents[1])
-COMMAND = [sys.executable, "-c", "from holdfast.edge.cli import script; script()", "mcp"]
-"""The server. A test that runs against an installed package starts that one."""
+PROGRAM = f"import sys; sys.path.insert(0, {SOURCE!r}); from holdfast.edge.cli import script; script()"
+COMMAND = [sys.executable, "-c", PROGRAM, "mcp"]
+"""The server: of the same package that is tested, also where a client hands no environment on."""
 PATIENCE = 30.0
 
 

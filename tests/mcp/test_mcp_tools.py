@@ -260,3 +260,26 @@ def test_the_present_era_is_the_one_that_the_tests_think(server: WireClient) -> 
     else:
         assert server.opening["protocolVersion"] == server.era
         assert server.opening["capabilities"]["resources"] == {"subscribe": True}
+
+
+def test_a_database_is_served_like_a_folder(tmp_path: Path, era: str) -> None:
+    """The workspace can be a URL: tools, resources, the list of sessions and notices work the same."""
+    where = f"sqlite:///{tmp_path / 'memory.db'}"
+    with WireClient(tmp_path, era, "--workspace", where) as client:
+        client.do("start", goal="Ship it")
+        client.watch("holdfast://current/log/1", "holdfast://sessions")
+        made = client.do("decide", text="x", because="y")
+        assert client.notice() == "holdfast://current/log/1"
+        assert client.do("search", id=made["id"])["events"][0]["type"] == "decision.made"
+        assert "Ship it" in client.read("holdfast://sessions")
+        assert client.do("handoff")["text"].startswith("---")
+    with WireClient(tmp_path, era, HOLDFAST_URL=where) as client:
+        assert client.do("brief")["unsettled"] == ["D-1"]
+
+
+def test_a_workspace_that_comes_back_is_found_again(working: WireClient, project: Path) -> None:
+    """While the folder is away calls are refused with a reason; when it is back, the same server goes on."""
+    (project / ".state").rename(project / "away")
+    assert "HF-" in working.refused("note", text="x")
+    (project / "away").rename(project / ".state")
+    working.do("note", text="back again")

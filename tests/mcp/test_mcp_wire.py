@@ -232,9 +232,9 @@ def test_a_slow_question_does_not_hold_up_the_others(project: Path) -> None:
 def test_standard_output_is_the_protocols_alone(project: Path) -> None:
     """What any code prints goes to the log, and the log is standard error."""
     program = (
-        "import sys; from holdfast.edge.mcp import tools; from holdfast.edge.cli import script\n"
+        "import sys; from holdfast.edge.mcp import tools, verbs; from holdfast.edge.cli import script\n"
         "def loud(session, given):\n    print('noise'); import os; os.write(1, b'more noise\\n'); 1 / 0\n"
-        "tools.BY_NAME['note'] = tools.BY_NAME['note']._replace(run=tools._on_session(loud))\n"
+        "tools.BY_NAME['note'] = tools.BY_NAME['note']._replace(run=verbs.on_session(loud))\n"
         "sys.argv[1:] = ['mcp']; script()"
     )
     import wire_client
@@ -312,6 +312,20 @@ def test_a_client_cannot_choose_a_harmful_name(project: Path) -> None:
     assert first.startswith("a[31m b")
     assert len(first) <= 60
     assert second == "mcp"
+
+
+def test_arguments_that_mean_nothing_are_refused(working: WireClient) -> None:
+    """Moments, ids and names that cannot be are told as such, and nothing is written."""
+    before = working.do("status")["version"]
+    assert "HF-" in working.refused("search", since="the day before")
+    assert "HF-" in working.refused("settle", id="../../etc/passwd", outcome="x")
+    assert "HF-" in working.refused("note", text="x", session="../../../etc")
+    assert "HF-" in working.refused("note", text="x", op="")
+    assert "HF-" in working.refused("note", text="x", op="o" * 10_000)
+    assert "HF-" in working.refused("loop", do="explore", id="LOOP-\0")
+    assert "HF-" in working.refused("act", action="rm -rf /")
+    assert working.do("search", id="D-99")["events"] == []
+    assert working.do("status")["version"] == before
 
 
 def test_starting_is_quick(project: Path) -> None:

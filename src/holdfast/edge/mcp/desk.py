@@ -56,6 +56,9 @@ class Seat:
 class Desk:
     """One workspace, opened when it is first needed and kept."""
 
+    beats = True
+    """Whether presence shows the agents; not where they are not the ones who started this process."""
+
     def __init__(self, where: str | None = None, session: str | None = None) -> None:
         self._where = where
         self._named = session
@@ -168,7 +171,7 @@ class Desk:
             for seat in self._seats.values():
                 for fault in seat.workspace.publish():
                     sys.stderr.write(f"holdfast mcp: {fault.where}: {fault.what}; {fault.action}.\n")
-                if seat.last is not None and time.monotonic() - seat.beaten > BEAT_SECONDS:
+                if self.beats and seat.last is not None and time.monotonic() - seat.beaten > BEAT_SECONDS:
                     seat.beaten = time.monotonic()
                     self._beat(seat, seat.last)
 

@@ -37,6 +37,7 @@ def serve_here(server: Server, desk: Desk, port: int) -> None:
         folder = desk.folder()
     except NoWorkspace:
         folder = None
+    desk.beats = False
     token, told = find_token(folder)
     try:
         listener = Listener(server, port, token)

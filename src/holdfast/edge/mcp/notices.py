@@ -10,11 +10,14 @@ import sys
 from collections.abc import Callable, Hashable, Iterable
 from threading import Condition, Thread
 
+from holdfast.edge.mcp.wire import INTERNAL_ERROR, Failure
 from holdfast.typed import Any
 
 EVERY_SECONDS = 0.5
 MOST_URIS = 1_000
 """Addresses that one request may watch."""
+MOST_WATCHES = 1_000
+"""Requests that may watch at once."""
 
 
 class _Watch:
@@ -45,6 +48,8 @@ class Notices:
                 marks[uri] = mark
         if marks:
             with self._changed:
+                if len(self._watches) >= MOST_WATCHES:
+                    raise Failure(INTERNAL_ERROR, "There are too many subscriptions; end some of them.")
                 self._watches[owner, name] = _Watch(marks, tell)
         return list(marks)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast import __version__
-from holdfast.edge.mcp import prompts, resources, tools, wire
+from holdfast.edge.mcp import prompts, resources, tool, tools, wire
 from holdfast.edge.mcp.desk import Desk
 from holdfast.edge.mcp.wire import Caller, Failure, Json
 from holdfast.typed import Any
@@ -32,11 +32,11 @@ class Memory:
         return [tool.shown() for tool in tools.TOOLS]
 
     def call(self, name: str, arguments: Json, caller: Caller) -> Json:
-        tool = tools.BY_NAME.get(name)
-        if tool is None:
+        found = tools.BY_NAME.get(name)
+        if found is None:
             known = ", ".join(tools.BY_NAME)
             raise Failure(wire.INVALID_PARAMS, f"There is no tool {name[:80]!r}; there are {known}.")
-        return tools.call(tool, self.desk, caller.client, arguments)
+        return tool.call(found, self.desk, caller.client, arguments)
 
     def resources(self) -> list[Json]:
         return resources.listed()
@@ -58,8 +58,8 @@ class Memory:
 
     def slow(self, method: str, params: Json) -> bool:
         if method == "tools/call":
-            tool = tools.BY_NAME.get(str(params.get("name")))
-            return tool is not None and tool.slow
+            found = tools.BY_NAME.get(str(params.get("name")))
+            return found is not None and found.slow
         return method == "resources/read" and "/log/" in str(params.get("uri"))
 
     def rest(self) -> None:

@@ -19,9 +19,13 @@ SLOW_AT_ONCE = 4
 
 def serve(server: Server) -> None:
     """Answer standard input until it ends."""
+    if os.isatty(0):
+        say("this is for a program, which speaks MCP over standard input; `holdfast mcp --help` says more")
     out = os.dup(1)
     # Whatever prints, here or in a library, must not be taken for a message.
     os.dup2(2, 1)
+    for descriptor in (0, out):
+        os.set_blocking(descriptor, True)  # some clients leave their end's setting behind
     Stdio(server, 0, out).run()
 
 

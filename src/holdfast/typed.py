@@ -41,6 +41,15 @@ else:
         inside = ", ".join(f"{name}={value!r}" for name, value in self._asdict().items())
         return f"{type(self).__name__}({inside})"
 
+    _MANY = 64
+    """A record that is made this often is worth a constructor of its own; most commands never get there."""
+
+    def _compiled(fields, defaults):
+        taken = ", ".join(f"{field}=defaults[{field!r}]" if field in defaults else field for field in fields)
+        space = {"make": tuple.__new__, "defaults": defaults}
+        # The names are those of a class body of this package: nothing here comes from outside.
+        return eval(f"lambda cls, {taken}: make(cls, ({', '.join(fields)},))", space)  # noqa: S307
+
     class _Maker(type):
         """Turns a class body with annotated fields into a tuple with those names."""
 
@@ -51,7 +60,13 @@ else:
             defaults = {field: body.pop(field) for field in fields if field in body}
             length = len(fields)
 
+            uses = 0
+
             def new(cls, *values, **named):
+                nonlocal uses
+                uses += 1
+                if uses == _MANY:
+                    made.__new__ = _compiled(fields, defaults)
                 if named or len(values) != length:
                     given = {**defaults, **dict(zip(fields, values, strict=False)), **named}
                     if len(values) > length or given.keys() != set(fields):
@@ -71,6 +86,7 @@ else:
             }
             for index, field in enumerate(fields):
                 body[field] = _tuplegetter(index, "")
-            return type(name, (tuple,), body)
+            made = type(name, (tuple,), body)
+            return made
 
     Record = _Maker("Record", (), {})

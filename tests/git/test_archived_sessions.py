@@ -8,6 +8,9 @@ import holdfast
 from holdfast.workspace import upkeep
 
 
+VIEWS = {"STATE.md", "state.json"}
+
+
 def count(repository: Path, place: str) -> int:
     with holdfast.open(repository) as workspace:
         return int(workspace.session(place).state["notes"]["count"])
@@ -57,10 +60,38 @@ def test_one_branch_archives_while_another_goes_on(repository: Path, git) -> Non
         upkeep.archive(workspace, place)
     git("add", "-A")
     git("commit", "-q", "-m", "archived")
-    git("merge", "-q", "--no-edit", "-X", "ours", "other", ok=False)
+    git("merge", "-q", "--no-edit", "other", ok=False)
+    assert {Path(p).name for p in git("diff", "--name-only", "--diff-filter=U").split()} <= VIEWS
+    with holdfast.open() as workspace:
+        workspace.heal()
+    assert git("diff", "--name-only", "--diff-filter=U") == ""
     assert count(repository, place) == 4
     with holdfast.open() as workspace:
         upkeep.archive(workspace, place)
     assert count(repository, place) == 4
-    (segment,) = (repository / ".state" / "history").rglob("*.jsonl")
-    assert segment.read_bytes().count(b"note.added") == 4
+    joined = list((repository / ".state" / "history").rglob("*.jsonl"))
+    assert sum(segment.read_bytes().count(b"note.added") for segment in joined) == 4
+    assert list((repository / ".state" / "sessions").rglob("*.jsonl")) == []
+
+
+def test_two_branches_archive_the_same_session(repository: Path, git) -> None:
+    """Git sees no renaming in it: only views can be in conflict, and all commits are there."""
+    place = work()
+    git("add", "-A")
+    git("commit", "-q", "-m", "work")
+    for branch in ("one", "two"):
+        git("checkout", "-q", "-b", branch, "main")
+        with holdfast.open() as workspace:
+            workspace.session(place).note(f"on branch {branch}")
+            upkeep.archive(workspace, place)
+        git("add", "-A")
+        git("commit", "-q", "-m", branch)
+    git("merge", "-q", "--no-edit", "one", ok=False)
+    assert {Path(p).name for p in git("diff", "--name-only", "--diff-filter=U").split()} <= VIEWS
+    with holdfast.open() as workspace:
+        workspace.heal()
+        assert [session.id for session in upkeep.archived(workspace)] == [place.split("/")[1]]
+        assert workspace.sessions() == []
+        assert workspace.page(None, 10) == ([], 0)
+    assert git("diff", "--name-only", "--diff-filter=U") == ""
+    assert count(repository, place) == 5

@@ -44,7 +44,7 @@ def resolve(text: str, known: Iterable[str], what: str) -> str:
     if text in known:
         return text
     wanted = _plain(text)
-    matches = [short_id for short_id in known if _plain(short_id) == wanted]
+    matches = [short_id for short_id in known if _plain(short_id) == wanted.removesuffix(".")]
     if not matches:
         matches = [short_id for short_id in known if "." in wanted and _plain(short_id).startswith(wanted)]
     if len(matches) == 1:
@@ -59,7 +59,11 @@ def resolve(text: str, known: Iterable[str], what: str) -> str:
 
 
 def whole(state: dict[str, Any], text: str) -> str:
-    """``text`` for ``resolve``: where every number carries a tag, a person may leave all of the tag away."""
+    """``text`` for ``resolve``: where every number carries a tag, a person may leave all of the tag away.
+
+    A session without its first commit (a branch that only has a later part of it) has no starter either, but
+    plain numbers.
+    """
     return text if state["starter"] or "." in text else f"{text}."
 
 
@@ -78,7 +82,7 @@ def given(state: dict[str, Any], text: str, prefix: str) -> str | None:
 def same(short_id: str, text: str) -> bool:
     """Whether ``text`` is a person's way to write ``short_id``."""
     known, wanted = _plain(short_id), _plain(text)
-    return known == wanted or (wanted.endswith(".") and known.startswith(wanted))
+    return known == wanted.removesuffix(".") or (wanted.endswith(".") and known.startswith(wanted))
 
 
 def _plain(short_id: str) -> str:

@@ -1,7 +1,8 @@
 """Archiving a session: its segments joined into one under ``history/``, its files beside it.
 
 Order (docs/format.md): the joined segment is on the disk before anything is removed. A reader takes the union of
-both places, so a death at any point, and a clone that went on with the session meanwhile, cost nothing.
+both places, so a death at any point, and a clone that went on with the session meanwhile, cost nothing. Joined
+segments are never changed or removed: what a restored session adds is joined into another one.
 """
 
 from __future__ import annotations
@@ -38,15 +39,17 @@ def archive(place: Place, handle: StreamFiles) -> None:
     )
     joined = _join(place, handle, events)
     steps.sync_names(place.fs, events, os.path.dirname(place.root))
-    old = [name for name in place.fs.names(events) if name != joined]
+    old = [name for name in place.fs.names(events) if not name.startswith(segments.JOINED)]
     for name in old:
         place.fs.unlink(os.path.join(events, name))
+    replaced = {name for name in (*_names(place, handle.folder), *old) if segments.is_segment(name)}
     live = os.path.dirname(handle.folder)
     _move_files(place, live, target)
-    replaced = {name for name in (*_names(place, handle.folder), *old) if segments.is_segment(name)}
-    checkup.remove_folder(place, live)
+    if place.head.common is None:
+        checkup.remove_folder(place, live)
     # The links that protect segments from git now protect the joined one.
-    kept.keep(place, handle.stream, os.path.join(events, joined))
+    if joined:
+        kept.keep(place, handle.stream, os.path.join(events, joined))
     for stream, path in kept.links(place):
         if stream == handle.stream and os.path.basename(path) in replaced:
             kept.drop(place, path)
@@ -62,7 +65,9 @@ def _refuse_damage(place: Place, handle: StreamFiles) -> None:
 
 
 def _join(place: Place, handle: StreamFiles, events: str) -> str:
-    """All commits in canonical order as one durable segment; returns its name, which follows from its content."""
+    """All commits that no joined segment holds, in canonical order, as one durable segment; returns its name, which
+    follows from its content. Empty if there are none."""
+    before = _joined(place, events)
     temp = os.path.join(events, f".joined{steps.TEMP_MARK}{place.tag}")
     try:
         place.fs.unlink(temp)
@@ -70,18 +75,32 @@ def _join(place: Place, handle: StreamFiles, events: str) -> str:
         pass
     fd = place.fs.open(temp, steps.CREATE)
     try:
-        last = _write_chain(place, fd, handle.read(None).lines)
+        lines = (line for line in handle.read(None).lines if codec.id_of(line) not in before)
+        last = _write_chain(place, fd, lines)
         place.fs.sync(fd)
     finally:
         place.fs.close(fd)
     if last == codec.GENESIS:
         place.fs.unlink(temp)
-        raise NotFound(f"{handle.stream} has no commits.")
+        if not before:
+            raise NotFound(f"{handle.stream} has no commits.")
+        return ""
     # Clones that join the same commits make the same file; others make files with other names.
     name = segments.name_of(segments.JOINED, int(last[:12], 16) + 1)
     place.fs.rename(temp, os.path.join(events, name))
     place.fs.sync_folder(events)
     return name
+
+
+def _joined(place: Place, events: str) -> set[str]:
+    """The ids of the commits that joined segments hold."""
+    found: set[str] = set()
+    for name in _names(place, events):
+        if name.startswith(segments.JOINED) and segments.is_segment(name):
+            path = os.path.join(events, name)
+            lines = segments.forward(place.fs, path, place.fs.stat(path).st_size)
+            found.update(map(codec.id_of, lines))
+    return found
 
 
 def _write_chain(place: Place, fd: int, lines: Iterable[bytes]) -> str:
@@ -91,7 +110,7 @@ def _write_chain(place: Place, fd: int, lines: Iterable[bytes]) -> str:
     size = 0
     for line in lines:
         tied, previous = codec.rechained(line, previous)
-        waiting.append(tied)
+        waiting += (segments.INDENT, tied)
         size += len(tied)
         if size > _CHUNK:
             steps.write_whole(place.fs, fd, b"".join(waiting))
@@ -102,17 +121,26 @@ def _write_chain(place: Place, fd: int, lines: Iterable[bytes]) -> str:
 
 
 def _move_files(place: Place, source: str, target: str) -> None:
-    """Everything beside the segments, one rename each; where a name is taken, the archived file gives way."""
-    for name in _names(place, source):
-        if name == "events":
-            continue
+    """Everything beside the segments, one rename each; where a name is taken, the archived file gives way. The
+    segments go, and in a git repository a stub stays in every folder that had files."""
+    names = _names(place, source)
+    files = [name for name in names if not stat.S_ISDIR(place.fs.stat(os.path.join(source, name)).st_mode)]
+    if files and segments.STUB not in files and place.head.common is not None:
+        text = f"Archived: {os.path.relpath(target, place.root)}\n".encode()
+        steps.replace(
+            place.fs, os.path.join(source, segments.STUB), text, tag=f"{place.tag}-archive", durable=True
+        )
+    for name in names:
         here, there = os.path.join(source, name), os.path.join(target, name)
-        if stat.S_ISDIR(place.fs.stat(here).st_mode):
+        if name not in files:
             steps.make_folders(place.fs, there)
             _move_files(place, here, there)
-        elif steps.TEMP_MARK not in name:
+        elif segments.is_segment(name):
+            place.fs.unlink(here)
+        elif steps.TEMP_MARK not in name and name != segments.STUB:
             place.fs.rename(here, there)
-    if _names(place, target):
+    if files:
+        place.fs.sync_folder(source)
         place.fs.sync_folder(target)
 
 
@@ -130,6 +158,11 @@ def archived(place: Place) -> list[str]:
             except (OSError, UnicodeDecodeError, HoldfastError):
                 continue  # not made by archiving; left alone
     return found
+
+
+def folder_of(place: Place, stream: str) -> str:
+    """Where a stream is archived, relative to the workspace."""
+    return os.path.relpath(segments.archive_of(place.root, stream), place.root)
 
 
 def size(place: Place, stream: str) -> int:

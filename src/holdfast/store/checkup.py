@@ -29,7 +29,7 @@ def check_stream(place: Place, handle: StreamFiles, *, fix: bool) -> list[Fault]
             where = f"{handle.stream}/events/{name}"
             if segments.is_segment(name):
                 faults += _check_tail(place, handle.stream, path, where, fix=fix)
-            elif steps.TEMP_MARK not in name:
+            elif steps.TEMP_MARK not in name and name != segments.STUB:
                 faults.append(
                     Fault(handle.stream, where, "not a segment", harmless=True, action="it is not read")
                 )

@@ -127,11 +127,7 @@ class FilesStore:
         for user in self._folders("sessions"):
             if f"sessions/{user}".startswith(prefix[: len(f"sessions/{user}")]):
                 found += [f"sessions/{user}/{session}" for session in self._folders(f"sessions/{user}")]
-        return sorted(
-            name
-            for name in found
-            if name.startswith(prefix) and _is_stream(name) and self._is_folder(f"{name}/events")
-        )
+        return sorted(name for name in found if name.startswith(prefix) and self.is_stream(name))
 
     def put(self, name: str, data: bytes | None) -> None:
         path = self._note_path(name)
@@ -199,11 +195,17 @@ class FilesStore:
         except OSError as error:
             raise _mapped(error, "history") from error
 
+    def is_archived(self, stream: str) -> bool:
+        """Whether some of a stream lies in ``history/``."""
+        moved = segments.archive_of(self.root, checked_stream(stream))
+        return bool(moved) and self._is_folder(moved)
+
     def folder_of(self, stream: str) -> str:
         """Where a stream's files lie: its own folder, or the archive's if it was archived."""
-        live = os.path.join(self.root, *checked_stream(stream).split("/"))
-        moved = segments.archive_of(self.root, stream)
-        return moved if moved and not self._is_folder(live) and self._is_folder(moved) else live
+        moved = segments.archive_of(self.root, checked_stream(stream))
+        if moved and not self.is_stream(stream) and self._is_folder(moved):
+            return moved
+        return os.path.join(self.root, *stream.split("/"))
 
     def size_of(self, stream: str) -> int:
         """Bytes on the disk, over all files of a stream."""
@@ -252,14 +254,18 @@ class FilesStore:
                 break
             if self.is_stream(f"sessions/{owner}/{name}"):
                 chosen.append(f"sessions/{owner}/{name}")
-        return chosen, len(found)
+        put_away = {name for month in self._folders("history") for name in self._folders(f"history/{month}")}
+        gone = sum(not self.is_stream(f"sessions/{o}/{name}") for name, o in found if name in put_away)
+        return chosen, len(found) - gone
 
     def sessions_in(self, root: str) -> list[str]:
         """The sessions in the workspace of another worktree."""
         found = []
         for user in _list(self._fs, os.path.join(root, "sessions")):
             for session in _list(self._fs, os.path.join(root, "sessions", user)):
-                if _is_stream(name := f"sessions/{user}/{session}"):
+                name = f"sessions/{user}/{session}"
+                events = _list(self._fs, os.path.join(root, name, "events"))
+                if _is_stream(name) and events != [segments.STUB]:
                     found.append(name)
         return found
 
@@ -270,13 +276,39 @@ class FilesStore:
         return sorted({stream for stream, _ in kept.links(self._place) if stream.startswith("sessions/")})
 
     def is_stream(self, name: str) -> bool:
-        return _is_stream(name) and self._is_folder(f"{name}/events")
+        """Whether this is a stream with segments in its own folder: not one that is wholly in the archive."""
+        events = f"{name}/events"
+        if not _is_stream(name) or not self._is_folder(events):
+            return False
+        stub = os.path.join(self.root, events, segments.STUB)
+        try:
+            self._fs.stat(stub)
+        except OSError:
+            return True
+        return any(map(segments.is_segment, self._folders(events)))
+
+    def stream_at(self, folder: str) -> str:
+        """The stream whose files lie in a folder (relative to the workspace), live or archived; empty if none do."""
+        if not folder.startswith("history/"):
+            return folder if _is_stream(folder) else ""
+        from holdfast.store import archive
+
+        return next((s for s in self.archived() if archive.folder_of(self._place, s) == folder), "")
+
+    def drop_file(self, path: str) -> None:
+        """Remove a file of the workspace that can be made anew."""
+        try:
+            self._fs.unlink(os.path.join(self.root, path))
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise _mapped(error, path) from error
 
     def settle_conflict(self, path: str) -> None:
         """Join all sides of a segment (relative to the workspace) that a merge left in conflict."""
         from holdfast.store import restore
 
-        handle = self._handle(path.partition("/events/")[0])
+        handle = self._handle(self.stream_at(path.partition("/events/")[0]))
         with handle.mutex:
             try:
                 handle.lock()

@@ -27,16 +27,17 @@ _KEPT_MS = 30 * 86_400_000
 
 def whole_lines(data: bytes) -> list[bytes]:
     """The commits in a segment's bytes, whatever else is between them."""
-    return [line for piece in data.split(b"\n") if segments.is_whole(line := piece.removesuffix(segments.CR))]
+    return [line for piece in data.split(b"\n") if segments.is_whole(line := segments.line_of(piece))]
 
 
-def union(versions: Iterable[bytes]) -> bytes:
+def union(name: str, versions: Iterable[bytes]) -> bytes:
     """All commits of several versions of a segment, each once, in canonical order."""
+    indent = segments.INDENT if name.startswith(segments.JOINED) else b""
     found: dict[str, bytes] = {}
     for data in versions:
         for line in whole_lines(data):
             found.setdefault(codec.id_of(line), line)
-    return b"".join(found[commit_id] + b"\n" for commit_id in sorted(found))
+    return b"".join(indent + found[commit_id] + b"\n" for commit_id in sorted(found))
 
 
 def from_git(place: Place, stream: str, path: str) -> Fault | None:
@@ -54,7 +55,7 @@ def from_git(place: Place, stream: str, path: str) -> Fault | None:
         if news:
             sources.append(f"{len(news)} from {version.where}")
             own |= news
-    joined = union([damaged, *contents])
+    joined = union(os.path.basename(path), [damaged, *contents])
     marked = any(
         line.startswith((b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")) for line in damaged.split(b"\n")
     )
@@ -78,7 +79,7 @@ def unmerged(place: Place, name: str) -> None:
         contents.append(steps.read_whole(place.fs, path))
     except FileNotFoundError:
         steps.make_folders(place.fs, os.path.dirname(path))
-    steps.replace(place.fs, path, union(contents), tag=place.tag, durable=True)
+    steps.replace(place.fs, path, union(os.path.basename(path), contents), tag=place.tag, durable=True)
 
 
 def salvage(place: Place, handle_of: Callable[[str], StreamFiles]) -> list[Fault]:
@@ -113,7 +114,7 @@ def salvage(place: Place, handle_of: Callable[[str], StreamFiles]) -> list[Fault
             continue  # its own worktree brings it back
         handle = handle_of(stream)
         with handle.mutex:
-            faults += _bring_back(place, handle, path, own=owner == writer)
+            faults += _bring_back(place, handle, path)
     return faults
 
 
@@ -153,7 +154,7 @@ def _is_in_tree(place: Place, stream: str, path: str) -> bool:
         return False
 
 
-def _bring_back(place: Place, handle: StreamFiles, path: str, *, own: bool) -> list[Fault]:
+def _bring_back(place: Place, handle: StreamFiles, path: str) -> list[Fault]:
     handle.lock()
     try:
         data = steps.read_whole(place.fs, path)
@@ -163,7 +164,9 @@ def _bring_back(place: Place, handle: StreamFiles, path: str, *, own: bool) -> l
         target = _target(place, handle.stream, path)
         if not missing:
             return []
-        if own and not _exists(place, target):
+        joined = os.path.basename(target).startswith(segments.JOINED)
+        if not joined and not _exists(place, target):
+            # Not under the old name: another clone may have more under it, and git would refuse to merge that.
             target = handle.take_number()
         folder = os.path.dirname(target)
         steps.make_folders(place.fs, folder)
@@ -175,7 +178,9 @@ def _bring_back(place: Place, handle: StreamFiles, path: str, *, own: bool) -> l
             )
         except FileNotFoundError:
             pass
-        steps.replace(place.fs, target, union(contents), tag=place.tag, durable=True)
+        steps.replace(
+            place.fs, target, union(os.path.basename(target), contents), tag=place.tag, durable=True
+        )
         steps.sync_names(place.fs, folder, os.path.dirname(place.root))
         kept.drop(place, path)
         kept.keep(place, handle.stream, target)

@@ -22,6 +22,12 @@ JOINED = "0" * ids.WRITER_LENGTH
 CHUNK = 1 << 20
 CR = b"\r"
 """A line never ends in one, so a conversion to CRLF is undone by taking it away."""
+INDENT = b" "
+"""Before every line of a joined segment, so that git finds no likeness to the segments that it was joined from:
+two clones that archive one session would otherwise have renamed one file to two names, which is a conflict."""
+STUB = "archived"
+"""The file that stays in each folder of an archived session: git never sees one of them vanish, so it does not take
+archiving for the renaming of a folder and move there what others add to it."""
 
 
 class Mark(Record):
@@ -88,6 +94,11 @@ def is_segment(name: str) -> bool:
         and digits.isascii()
         and digits.isdigit()
     )
+
+
+def line_of(piece: bytes) -> bytes:
+    """The line in a piece of a segment between two line feeds."""
+    return piece.removesuffix(CR).removeprefix(INDENT)
 
 
 def archive_of(root: str, stream: str) -> str:
@@ -159,7 +170,7 @@ def read_open_part(
         for piece in pieces:
             number += 1
             offset += len(piece) + 1
-            line = piece.removesuffix(CR)
+            line = line_of(piece)
             if chain.take(line, number):
                 good_offset, good_rows, good_sum = offset, number, codec.sum_of(line)
                 if keep:
@@ -182,7 +193,7 @@ def forward(fs: FileSystem, path: str, end: int) -> Iterator[bytes]:
             position += len(data)
             pieces = (rest + data).split(b"\n")
             rest = pieces.pop()
-            yield from filter(is_whole, (piece.removesuffix(CR) for piece in pieces))
+            yield from filter(is_whole, map(line_of, pieces))
     finally:
         fs.close(fd)
 
@@ -206,8 +217,8 @@ def backward(fs: FileSystem, path: str, chunk: int = 1 << 16) -> Iterator[bytes]
             if newest:
                 middle.pop()  # what follows the last line feed is not a line
                 newest = False
-            yield from filter(is_whole, (piece.removesuffix(CR) for piece in reversed(middle)))
-        if not newest and is_whole(last := b"".join(rest).removesuffix(CR)):
+            yield from filter(is_whole, map(line_of, reversed(middle)))
+        if not newest and is_whole(last := line_of(b"".join(rest))):
             yield last
     finally:
         fs.close(fd)

@@ -243,6 +243,7 @@ def _command_line(history: History, tree: Tree) -> None:
     import sys
 
     program = "import sys; from holdfast.edge.cli import main; sys.exit(main())"
+    session = ""
     for command in (["start", history.name("goal ")], ["decide", "by hand", "--because", "it was typed"]):
         done = subprocess.run(
             [sys.executable, "-c", program, *command, "--json"],
@@ -258,7 +259,9 @@ def _command_line(history: History, tree: Tree) -> None:
         )
         answer = json.loads(done.stdout)
         assert answer["ok"], answer
-    history.acknowledged[answer["commit"]] = tree.path
+        session = answer.get("session") or session
+    stream = f"sessions/{os.path.basename(tree.clone)}/{session}"
+    history.acknowledged[f"{stream} {answer['commit']}"] = tree.path
 
 
 def _tree(history: History, clone: str, path: str) -> Tree:

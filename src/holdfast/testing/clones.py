@@ -13,11 +13,12 @@ import random
 import shutil
 import subprocess
 from collections.abc import Callable
-from typing import Any
 
 from holdfast.core import commit as codec
-from holdfast.errors import Refused
+from holdfast.errors import Forbidden, NotFound, Refused, Usage
 from holdfast.store import restore
+from holdfast.workspace.handle import Handle
+from holdfast.workspace.session import Session
 from holdfast.workspace.setup import init
 from holdfast.workspace.workspace import Workspace, open_workspace
 
@@ -40,6 +41,17 @@ allow = always
 _MAX_CLONES = 5
 _MAX_TREES = 3
 _VIEWS = ("STATE.md", "state.json")
+_MADE = (*_VIEWS, ".continue-here.md")
+"""What may be in conflict until `heal` has made it anew."""
+_NUMBERED = {
+    "decision.made",
+    "loop.added",
+    "task.added",
+    "risk.added",
+    "backlog.added",
+    "order.given",
+    "fact.added",
+}
 
 
 class Broken(AssertionError):
@@ -80,7 +92,7 @@ class Tree:
         """After a git command that may have stopped: only views may be in conflict; heal, and go on."""
         for _ in range(30):
             conflicts = self.unmerged()
-            wrong = [path for path in conflicts if os.path.basename(path) not in _VIEWS]
+            wrong = [path for path in conflicts if not self._is_made(path)]
             if wrong:
                 raise Broken(f"conflict in {wrong}")
             if conflicts:
@@ -94,6 +106,15 @@ class Tree:
             if status and not self.unmerged() and not self._given_up(go_on[0]):
                 raise Broken(f"git {go_on} cannot go on: {output}")
         raise Broken("a git command goes on for ever")
+
+    def _is_made(self, path: str) -> bool:
+        """Whether ``heal`` makes the file anew: a view, or a segment of a session that was archived somewhere.
+
+        Archiving is the one command that removes segments. Git may take one for the old name of another that
+        looks like it, and two clones that did so for a conflict.
+        """
+        parts = path.split("/")
+        return parts[-1] in _MADE or (parts[-2] == "events" and parts[-3] in self.history.archived)
 
     def _given_up(self, command: str) -> bool:
         """Leave out what has become empty, or take the whole command back."""
@@ -127,10 +148,11 @@ class History:
 
     def __init__(self, folder: str, seed: int) -> None:
         self.folder = folder
-        self.random = random.Random(seed)
+        self.random: random.Random = random.Random(seed)
         self.acknowledged: dict[str, str] = {}
         self.done: list[str] = []
         self.reverted = False
+        self.archived: set[str] = set()
         self.trees: list[Tree] = []
         self.names = 0
         os.makedirs(folder, exist_ok=True)
@@ -186,41 +208,39 @@ class History:
 
     def command(self, tree: Tree) -> None:
         """One or more holdfast commands in a worktree."""
+        from holdfast.testing import clone_commands as commands
+
         with tree.open() as workspace:
-            streams = workspace.sessions()
-            if not streams or self.random.random() < 0.08:
-                self._note(workspace.start(self.name("goal ")).peek().head, tree)
+            session = commands.any_session(self, workspace)
+            if session is None or self.random.random() < 0.08:
+                session = workspace.start(self.name("goal "))
+                self._note(f"{session.stream} {session.peek().head}", tree)
                 return
-            session = workspace.session("/".join(self.random.choice(streams[:4]).split("/")[1:]))
             for _ in range(self.random.choice((1, 1, 1, 2, 4))):
+                drawn = self.random.random()
+                made: str | None
                 try:
-                    self._note(self._one(session).commit, tree)
-                except Refused:
+                    if drawn < 0.03:
+                        made = commands.put_away(self, workspace, session)
+                    elif drawn < 0.15:
+                        made = commands.in_project(self, workspace)
+                    else:
+                        made = commands.in_session(self, session)
+                except (Refused, NotFound, Usage, Forbidden):
                     continue  # a rule said no: nothing was written, nothing is acknowledged
+                if made is not None:
+                    self._note(made, tree)
 
     def command_start(self, tree: Tree) -> None:
         with tree.open() as workspace:
-            self._note(workspace.start(self.name("goal ")).peek().head, tree)
+            session = workspace.start(self.name("goal "))
+            self._note(f"{session.stream} {session.peek().head}", tree)
 
-    def _one(self, session: Any) -> Any:
-        unsettled = list(session.peek().state["decisions"]["open"])
-        kind = self.random.choice(("decide", "decide", "settle", "note", "goal", "phase", "record"))
-        if kind == "settle" and unsettled:
-            return session.settle(self.random.choice(unsettled), self.name("outcome "))
-        if kind == "note":
-            return session.note(self.name("note <<<<<<< "))
-        if kind == "goal":
-            return session.set_goal(self.name("goal "))
-        if kind == "phase":
-            return session.enter_phase(self.random.choice(("plan", "build", "test")))
-        if kind == "record":
-            return session.record("x.build", {"n": self.names})
-        return session.decide(self.name("decision "), because="reasons", action="act")
-
-    def _note(self, commit_id: str, tree: Tree) -> None:
-        if commit_id in self.acknowledged:
-            raise Broken(f"commit {commit_id} was acknowledged twice")
-        self.acknowledged[commit_id] = tree.path
+    def _note(self, commit: str, tree: Tree) -> None:
+        """Remember a commit, by its stream and its id: ids are unique within a stream."""
+        if commit in self.acknowledged:
+            raise Broken(f"commit {commit} was acknowledged twice")
+        self.acknowledged[commit] = tree.path
 
     # -- the history --------------------------------------------------------------------------------------
 
@@ -303,7 +323,7 @@ class History:
                     raise Broken(f"{name} differs between {self.trees[0].path} and {tree.path}")
         present = set(json.loads(shown[0]["ids"]))
         missing = set(self.acknowledged) - present
-        if missing and not (self.reverted and missing <= self._in_git()):
+        if missing and not (self.reverted and {key.split(" ")[1] for key in missing} <= self._in_git()):
             where = {self.acknowledged[commit] for commit in missing}
             raise Broken(
                 f"{len(missing)} acknowledged commits are gone, made in {sorted(where)}: {sorted(missing)}"
@@ -311,20 +331,23 @@ class History:
 
     def _shown(self, tree: Tree) -> dict[str, str]:
         """Views, states and ids of a worktree."""
+        from holdfast.testing import clone_commands as commands
+
         shown: dict[str, str] = {}
         found: list[str] = []
         with tree.open() as workspace:
-            for stream in workspace.sessions():
-                session = workspace.session("/".join(stream.split("/")[1:]))
-                workspace.touch(session)
-                commits = [commit.id for commit in session.log()]
-                if len(set(commits)) != len(commits) or len(commits) != session.version:
+            for stream in commands.all_streams(workspace):
+                kind = Session if stream.startswith("sessions/") else Handle
+                handle = kind(workspace, stream)
+                ids = [commit.id for commit in handle.log()]
+                if len(set(ids)) != len(ids) or len(ids) != handle.version:
                     raise Broken(f"{stream} in {tree.path} counts a commit twice")
-                if faults := session.peek().faults:
+                if faults := handle.peek().faults:
                     raise Broken(f"{stream} in {tree.path}: {faults[0]}")
-                found += commits
-                shown[stream] = json.dumps(session.state, sort_keys=True)
-                self._check_short_ids(session)
+                found += [f"{stream} {commit_id}" for commit_id in ids]
+                shown[stream] = json.dumps(handle.state, sort_keys=True)
+                self._check_short_ids(handle)
+                workspace.touch(handle)
             workspace.publish()
             for stream in workspace.sessions():
                 for view in _VIEWS:
@@ -333,10 +356,10 @@ class History:
         return shown
 
     @staticmethod
-    def _check_short_ids(session: Any) -> None:
-        made = [e.data["id"] for c in session.log() for e in c.events if e.type == "decision.made"]
+    def _check_short_ids(handle: Handle) -> None:
+        made = [e.data["id"] for c in handle.log() for e in c.events if e.type in _NUMBERED]
         if len(set(made)) != len(made):
-            raise Broken(f"{session} gave a short id twice: {sorted(made)}")
+            raise Broken(f"{handle.stream} gave a short id twice: {sorted(made)}")
 
     def _in_git(self) -> set[str]:
         """The ids of all commits in the history of the hub: what a revert took out of the tree is still there."""

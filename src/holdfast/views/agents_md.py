@@ -68,6 +68,15 @@ def merged(found: bytes | None, text: str) -> bytes:
     return found[:start] + fresh + found[end:]
 
 
+def cut_out(found: bytes, stand_in: bytes) -> tuple[bytes, bytes]:
+    """The block, and the file with a stand-in in its place; a file without a block is left as it is."""
+    place = _place(found)
+    if place is None:
+        return b"", found
+    start, end = place
+    return found[start:end], found[:start] + stand_in + found[end:]
+
+
 def has_block(found: bytes | None) -> bool:
     """Whether a block, whole or damaged, is in the file."""
     return found is not None and (BEGIN in found or END in found)

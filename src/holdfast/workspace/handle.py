@@ -201,5 +201,9 @@ def _archived(stream: str) -> Forbidden:
 
 
 def _receipt(commit: Commit, version: int, repeated: bool) -> Receipt:
-    short = next((event.data["id"] for event in commit.events if isinstance(event.data.get("id"), str)), "")
+    short = ""
+    for event in commit.events:
+        if isinstance(event.data.get("id"), str):
+            short = event.data["id"]
+            break
     return Receipt(short, version, commit.id, commit.at, repeated)

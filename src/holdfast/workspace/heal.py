@@ -24,21 +24,26 @@ def heal(workspace: Workspace) -> list[Fault]:
     if store is None:
         return publish.check(workspace, fix=True)
     from holdfast.store import git_ask
+    from holdfast.workspace.heal_pages import heal_pages
 
     conflicted = git_ask.unmerged(store.root) if store.in_git else []
     segments = [path for path in conflicted if path.endswith(".jsonl") and "/events/" in path]
     views = [path for path in conflicted if os.path.basename(path) in publish.VIEWS]
     faults = [_settled(store, path) for path in segments]
+    made = []
     for path in views:
-        stream = os.path.dirname(path)
-        store.put(path, None)
-        if store.is_stream(stream):
+        stream = store.stream_at(os.path.dirname(path))
+        store.drop_file(path)
+        if stream and (store.is_stream(stream) or store.is_archived(stream)):
             session = workspace.session(f"{owner(stream)}/{last_part(stream)}")
             publish.publish(session)
+            made += [
+                f"{os.path.relpath(store.folder_of(stream), store.root)}/{name}" for name in publish.VIEWS
+            ]
         faults.append(Fault(stream, path, "a merge left it in conflict", harmless=True, action="made anew"))
     faults += store.check(fix=True)
     faults += publish.check(workspace, fix=True, quick=True)
-    staged = [*segments, *views, *_tracked_views(store, faults)]
+    staged = sorted({*segments, *views, *made, *_tracked_views(store, faults)})
     if staged and not git_ask.stage(store.root, staged):
         faults.append(Fault("", ".", "git did not stage the healed files", action="stage them with git add"))
     for path in conflicted:
@@ -46,7 +51,7 @@ def heal(workspace: Workspace) -> list[Fault]:
             faults.append(
                 Fault("", path, "a merge left it in conflict", action="not ours to settle: edit it")
             )
-    return faults
+    return faults + (heal_pages(workspace) if store.in_git else [])
 
 
 def files_store(workspace: Workspace) -> FilesStore | None:
@@ -60,7 +65,7 @@ def files_store(workspace: Workspace) -> FilesStore | None:
 
 def _settled(store: FilesStore, path: str) -> Fault:
     store.settle_conflict(path)
-    stream = path.partition("/events/")[0]
+    stream = store.stream_at(path.partition("/events/")[0])
     return Fault(stream, path, "a merge left it in conflict", harmless=True, action="all sides joined")
 
 

@@ -5,9 +5,8 @@ A program folds them itself, with ``Session.project``.
 
 from __future__ import annotations
 
-import re
-
 from holdfast.core.commit import MAX_DEPTH, Commit, Event
+from holdfast.core.ids import only
 from holdfast.errors import Refused, TooLarge
 from holdfast.typed import Any
 
@@ -15,7 +14,8 @@ EVENTS: dict[str, int] = {}
 STEPS: dict[Any, Any] = {}
 MAX_TYPES = 100
 
-_TYPE = r"x\.[a-z0-9][a-z0-9._-]{0,62}"
+_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789._-"
+_NESTED = (dict, list, tuple)
 
 
 def blank() -> dict[str, Any]:
@@ -32,19 +32,24 @@ HEADLINES: dict[str, Any] = {}
 
 def record(event_type: str, data: dict[str, Any]) -> list[Event]:
     """Keep an event of the program's own."""
-    if not isinstance(event_type, str) or not re.fullmatch(_TYPE, event_type):
+    if not isinstance(event_type, str) or not _is_own(event_type):
         raise Refused(
             f"{str(event_type)[:80]!r} is not a type of a program's own; nothing was written.",
             hint="Such types begin with x. and go on in a-z, 0-9, '.', '_' and '-': x.build-finished.",
         )
     if not isinstance(data, dict):
         raise Refused(f"The data of {event_type} must be a JSON object; nothing was written.")
-    if _depth(data) > MAX_DEPTH:
+    if any(isinstance(value, _NESTED) for value in data.values()) and _depth(data) > MAX_DEPTH:
         raise TooLarge(
             f"The data of {event_type} is nested deeper than {MAX_DEPTH} levels; nothing was written.",
             hint="Save it as a file, and record the file's name.",
         )
     return [Event(event_type, data)]
+
+
+def _is_own(event_type: str) -> bool:
+    name = event_type[2:]
+    return event_type.startswith("x.") and 0 < len(name) <= 63 and name[0] not in "._-" and only(name, _LETTERS)
 
 
 def _depth(value: object) -> int:

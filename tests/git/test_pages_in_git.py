@@ -1,0 +1,109 @@
+"""Pages in the project's own folder heal after a merge, like views."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from holdfast.edge.cli import main
+
+
+@pytest.fixture
+def session(repository: Path, git) -> str:
+    (repository / "AGENTS.md").write_text("# Rules\n\nBe kind.\n\nBe brief.\n")
+    with holdfast.open() as workspace:
+        name = workspace.start("goal").id
+    git("add", "-A")
+    git("commit", "-q", "-m", "begin")
+    return name
+
+
+def on_branches(git, *commands: list[list[str]]) -> None:
+    """Run commands on a branch each, from the same start; the last branch stays checked out."""
+    for number, listed in enumerate(commands):
+        git("checkout", "-q", "-b", f"b{number}", "main")
+        for command in listed:
+            assert main(command) == 0
+        git("add", "-A")
+        git("commit", "-q", "-m", f"b{number}")
+
+
+def conflicts(git) -> set[str]:
+    return {Path(path).name for path in git("diff", "--name-only", "--diff-filter=U").split()}
+
+
+def test_two_pauses_heal(session: str, git) -> None:
+    """Two branches that paused leave one page, which tells of the session as it is after the merge."""
+    on_branches(git, [["pause", "out for lunch"]], [["pause", "gone home"]])
+    git("merge", "-q", "--no-edit", "b0", ok=False)
+    assert ".continue-here.md" in conflicts(git)
+    assert main(["heal"]) == 0
+    assert not conflicts(git)
+    page = Path(".continue-here.md").read_text()
+    assert "<<<<<<<" not in page
+    assert f"session: {session}\n" in page
+
+
+def test_a_pause_that_ended_on_the_other_side_heals(session: str, git) -> None:
+    """A page that one side changed and the other took away is there only if the session is still paused."""
+    assert main(["pause", "first"]) == 0
+    git("add", "-A")
+    git("commit", "-q", "-m", "paused")
+    on_branches(git, [["pause", "again"]], [["continue"], ["complete"]])
+    git("merge", "-q", "--no-edit", "b0", ok=False)
+    assert ".continue-here.md" in conflicts(git)
+    assert main(["heal"]) == 0
+    assert not conflicts(git)
+    with holdfast.open() as workspace:
+        from holdfast.views import parts
+
+        paused = parts.value(workspace.session(session).state, "status") == "paused"
+    assert Path(".continue-here.md").exists() == paused
+
+
+def test_two_handoffs_heal(session: str, git) -> None:
+    """Two branches that handed over leave the page of the later handoff."""
+    on_branches(git, [["handoff", "from the first"]], [["handoff", "from the second"]])
+    git("merge", "-q", "--no-edit", "b0", ok=False)
+    assert "latest.md" in conflicts(git)
+    assert main(["heal"]) == 0
+    assert not conflicts(git)
+    page = Path("handoff/latest.md").read_text()
+    assert "<<<<<<<" not in page
+    assert "from the second" in page
+
+
+def test_the_block_in_agents_md_heals_and_the_rest_is_merged(session: str, git) -> None:
+    """Where only the block is in conflict, what people wrote on both sides is there, and the block is fresh."""
+    assert main(["agents-md"]) == 0
+    git("add", "-A")
+    git("commit", "-q", "-m", "block")
+    on_branches(git, [["goal", "one"], ["agents-md"]], [["goal", "two"], ["agents-md"]])
+    page = Path("AGENTS.md")
+    page.write_text(page.read_text().replace("Be kind.", "Be very kind."))
+    git("commit", "-q", "-am", "kinder")
+    git("merge", "-q", "--no-edit", "b0", ok=False)
+    assert "AGENTS.md" in conflicts(git)
+    assert main(["heal"]) == 0
+    assert not conflicts(git)
+    text = page.read_text()
+    assert "Be very kind." in text
+    assert "<<<<<<<" not in text
+    assert text.count("holdfast:begin") == 1
+
+
+def test_a_conflict_between_people_is_left_to_people(session: str, git, capsys) -> None:
+    """Where the words of two people collide in AGENTS.md, the file stays as git left it and is named."""
+    page = Path("AGENTS.md")
+    for branch, words in (("b0", "Be kind to cats."), ("b1", "Be kind to dogs.")):
+        git("checkout", "-q", "-b", branch, "main")
+        page.write_text(page.read_text().replace("Be kind.", words))
+        git("commit", "-q", "-am", branch)
+    git("merge", "-q", "--no-edit", "b0", ok=False)
+    before = page.read_bytes()
+    main(["heal"])
+    assert page.read_bytes() == before
+    assert conflicts(git) == {"AGENTS.md"}
+    assert "AGENTS.md" in capsys.readouterr().out

@@ -9,6 +9,7 @@ import socket
 import stat
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,7 @@ def test_two_hosts_are_none(server: HttpServer) -> None:
         assert b" 403 " in connection.recv(1000)
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/net/tcp"), reason="only Linux shows its sockets there")
 def test_only_the_loopback_is_served(server: HttpServer) -> None:
     """The server does not listen on any other address of this machine."""
     listening = [
@@ -144,6 +146,38 @@ def test_the_token_is_kept_for_the_owner_alone(project: Path) -> None:
         [*COMMAND, "--http"], cwd=project, env=environment(), capture_output=True, text=True
     )
     assert done.returncode == 7
+
+
+def test_a_token_that_came_with_a_clone_is_refused(project: Path) -> None:
+    """A file that was not made here, however private it looks, holds a token that its author knows."""
+    local = project / ".state" / "local"
+    with HttpServer(project):
+        pass
+    brought = local / "brought"
+    brought.write_text("a-token-that-somebody-else-knows\n")
+    brought.chmod(0o600)
+    brought.replace(local / "mcp-token")
+    done = subprocess.run(
+        [*COMMAND, "--http"], cwd=project, env=environment(), capture_output=True, text=True
+    )
+    assert done.returncode == 7
+    assert "not made in this place" in done.stderr
+    (local / "mcp-token").unlink()
+    with HttpServer(project) as server:
+        assert server.ask("tools/list").status == 200
+    assert sorted(path.name for path in local.glob("mcp-token*")) == ["mcp-token", "mcp-token.place"]
+
+
+def test_servers_that_start_at_once_share_one_token(project: Path) -> None:
+    """Whoever makes the token first, all of them serve with it."""
+    with ThreadPoolExecutor(5) as pool:
+        servers = list(pool.map(lambda _: HttpServer(project), range(5)))
+    try:
+        assert len({server.token for server in servers}) == 1
+        assert [server.ask("tools/list").status for server in servers] == [200] * 5
+    finally:
+        for server in servers:
+            server.__exit__(None, None, None)
 
 
 def test_the_token_can_come_from_the_environment(project: Path, tmp_path: Path) -> None:

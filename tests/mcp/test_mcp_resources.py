@@ -81,6 +81,22 @@ def test_a_page_of_the_log_is_bounded(working: WireClient) -> None:
     assert "more characters in the log" in page
 
 
+def test_search_results_are_bounded_and_hold_what_matches(working: WireClient) -> None:
+    """Large texts are cut, many hits are limited, and of a commit with several events only those that match come."""
+    for number in range(30):
+        working.do("note", text=f"invoice {number} " + "x" * 100_000)
+    for arguments in ({"text": "invoice"}, {"text": "invoice", "limit": 100}, {"type": "note"}):
+        result = working.call("search", **arguments)
+        assert len(result["content"][0]["text"]) < 45_000
+        assert len(result["structuredContent"]["events"]) == min(30, arguments.get("limit", 20))
+    found = working.do("search", type="phase")["events"]
+    assert {event["type"] for event in found} == {"phase.entered"}
+    loop = working.do("loop", do="add", text="?" * 500_000)["id"]
+    working.do("loop", do="close", id=loop, text="!" * 500_000)
+    result = working.call("search", id=loop)
+    assert len(result["content"][0]["text"]) < 45_000
+
+
 def test_a_subscriber_hears_of_changes(working: WireClient) -> None:
     """A change by this server is told within moments; without a change nothing is told."""
     number = working.watch("holdfast://current/state.json")

@@ -74,7 +74,7 @@ class Desk:
             try:
                 yield self._seat(client)
             except (Damaged, Unavailable):
-                self._seats.clear()  # the next call opens everything anew, and sees what there is then
+                self._drop()
                 raise
 
     @contextmanager
@@ -181,13 +181,20 @@ class Desk:
         except (HoldfastError, OSError):
             pass  # presence is a courtesy: a workspace that cannot show it works all the same
 
+    def _drop(self) -> None:
+        """Give the store back without writing: the next call opens everything anew, and sees what there is then."""
+        for seat in list(self._seats.values())[:1]:  # all seats share one store
+            try:
+                seat.workspace.store.close()
+            except (HoldfastError, OSError):
+                pass
+        self._seats.clear()
+
     def close(self) -> None:
         """Write what is stale, and give the store back."""
         with self._lock:
             self.rest()
-            for seat in list(self._seats.values())[:1]:
-                seat.workspace.close()
-            self._seats.clear()
+            self._drop()
 
 
 def plain_name(client: str) -> str:

@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import BoundedSemaphore, Thread, main_thread
+from threading import BoundedSemaphore, Thread, current_thread, main_thread
 
 from holdfast.edge.mcp import wire
 from holdfast.edge.mcp.desk import Desk
@@ -63,11 +63,8 @@ class Listener(ThreadingHTTPServer):
 
     def run(self) -> None:
         """Serve until SIGTERM or SIGINT."""
-        if sys.flags.interactive == 0 and main_thread().is_alive():
-            try:
-                signal.signal(signal.SIGTERM, signal.default_int_handler)
-            except ValueError:
-                pass  # not in the main thread: whoever runs this ends it
+        if current_thread() is main_thread():
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
         Thread(target=self._rest, daemon=True).start()
         try:
             self.serve_forever(poll_interval=0.2)

@@ -16,6 +16,8 @@ from holdfast.workspace.workspace import wall_clock
 LIMIT = 20
 SHORT, FULL = 300, 4_000
 """Characters of an event in a result, and in one about a single thing."""
+RESULT_CAP = 40_000
+"""Characters of a result about one thing: clients cut what is much longer."""
 PAGE = 50
 """Commits on a page of the log."""
 _MEASURES = ((2_000, 50), (400, 20), (60, 5))
@@ -28,7 +30,8 @@ def search(session: Session, given: Json) -> Json:
     limit = given.get("limit", LIMIT)
     if "id" in given:
         found = find_thing(session, given["id"])[-limit:][::-1]
-        events = [_event(entry, entry["type"], entry["data"], FULL) for entry in found]
+        length = min(FULL, max(SHORT, RESULT_CAP // max(1, len(found))))
+        events = [_event(entry, entry["type"], entry["data"], length) for entry in found]
     else:
         since = moment.iso(moment.parse(given["since"], wall_clock())) if "since" in given else None
         text = given["text"].lower() if "text" in given else None
@@ -36,8 +39,9 @@ def search(session: Session, given: Json) -> Json:
         events = []
         for commit in matching(session, wanted, limit):
             said = {"at": commit.at, "by": commit.by, "origin": commit.origin}
-            events += [_event(said, event.type, event.data, SHORT) for event in commit.events]
-    return {"session": session.id, "events": events}
+            alone = [event for event in commit.events if wanted.takes(commit._replace(events=(event,)))]
+            events += [_event(said, event.type, event.data, SHORT) for event in alone]
+    return {"session": session.id, "events": events[:limit]}
 
 
 def _event(said: Json, kind: str, data: Json, length: int) -> Json:

@@ -21,7 +21,7 @@ lint: $(VENV)/.package $(VENV)/.test
 # Real agent hosts, offline; those that cannot be installed are skipped with the reason.
 hosts: $(VENV)/.package $(VENV)/.test
 	-$(BIN)/python tests/hosts/setup.py
-	$(BIN)/python -m pytest -m hosts tests/hosts
+	$(BIN)/python -m pytest -m hosts tests/hosts tests/packages
 
 # The long versions of the crash laboratory: FACTOR times the counts of `make test`.
 FACTOR ?= 20
@@ -34,6 +34,7 @@ bench: $(VENV)/.package
 
 docs: $(VENV)/.package
 	$(BIN)/python tools/reference.py
+	$(BIN)/python tools/packages.py
 
 lock:
 	$(PYTHON) -m venv $(VENV)

@@ -3,11 +3,35 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
 pytest.register_assert_rewrite("holdfast.testing")
+
+MAY_BE_REQUIRED = frozenset({"hosts", "corpus", "power_cut"})
+# Read once, at import: tests run with such settings taken out of the environment.
+REQUIRED = frozenset(name for name in os.environ.get("HOLDFAST_REQUIRE", "").split(",") if name)
+
+
+def pytest_configure() -> None:
+    """A misspelt requirement would require nothing, so it is an error."""
+    if unknown := REQUIRED - MAY_BE_REQUIRED:
+        raise pytest.UsageError(f"HOLDFAST_REQUIRE: {', '.join(sorted(unknown))} is no marker that it knows")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """HOLDFAST_REQUIRE=hosts,corpus: where these must be had, a skipped test of theirs is a failed one."""
+    report = yield
+    required = REQUIRED & {mark.name for mark in item.iter_markers()}
+    if report.skipped and required and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"Skipped, but required ({', '.join(sorted(required))}): {report.longreprtext}"
+    return report
 
 
 @pytest.fixture(autouse=True)

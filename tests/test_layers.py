@@ -25,11 +25,12 @@ ALLOWED = {
     "errors": set(),
     "core": {"errors", "core"},
     "views": {"errors", "core", "views"},
+    "packages": {"packages"},
     "fs": {"errors", "fs"},
     "store": {"errors", "core", "fs", "store"},
     "workspace": {"errors", "core", "store", "views", "workspace"},
     "checks": {"errors", "core", "store", "views", "workspace", "checks"},
-    "edge": {"errors", "core", "store", "views", "workspace", "checks", "batch", "edge"},
+    "edge": {"errors", "core", "store", "views", "workspace", "checks", "batch", "packages", "edge"},
     "batch": {"errors", "Session"},  # as any program: public names alone
     "adapters": {"errors", "core", "workspace", "adapters"},
 }

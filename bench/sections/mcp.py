@@ -99,7 +99,7 @@ def run(settings: Settings, folder: str, say: Callable[[str], None]) -> dict[str
         layout.create(os.path.join(places[name], ".state"))
         with holdfast.open(places[name], user=USER) as workspace:
             workspace.start(GOAL)
-    gone = missing(("mcp",))
+    gone = missing(("mcp.server.mcpserver",))
     started: dict[str, list[float]] = {START: [], SDK_START: []}
     for turn in range(settings.mcp_rounds // 4 + 1):
         say(f"mcp: start {turn}")

@@ -415,6 +415,7 @@ def test_five_megabytes_in_bounded_memory(workspace: holdfast.Workspace) -> None
 CORPUS = os.environ.get("HOLDFAST_CORPUS")
 
 
+@pytest.mark.corpus
 @pytest.mark.skipif(not CORPUS, reason="HOLDFAST_CORPUS names no folder with real files")
 def test_real_files(workspace: holdfast.Workspace) -> None:
     """Every line of every real file is taken, frame, or reported; a second import changes nothing."""

@@ -304,23 +304,28 @@ _CALLS: dict[str, Callable[[State, str, Action], Call]] = {
     "skip-to-phase": _skip,
     "settle": _id_and_text("settle"),
 }
-ALL = (
-    Action("continue", "", "Go on with the work, or take the session up again.", core=True),
-    Action("pause", "[NOTE]", "Stop here and keep everything for later.", core=True),
-    Action("status", "", "Show where the session stands.", core=True),
-    Action("add-loop", "QUESTION", "Keep an open question.", core=True),
-    Action("discuss", "TOPIC", "Look into something else and come back here.", core=True),
-    Action("return", "[SUMMARY]", "Go back to where the discussion began.", core=True),
-    Action("approve-plan", "[ID]", "Approve the plan that waits, and carry it out."),
-    Action("reject-plan", "[ID] REASON", "Reject the plan that waits."),
-    Action("edit-plan", "[ID] TEXT", "Put another text in the place of the plan that waits."),
-    Action("complete-task", "[RESULT]", "The current task is done."),
-    Action("skip-task", "REASON", "Leave the current task out."),
-    Action("start-task", "ID", "Begin a task."),
-    Action("close-loop", "ID OUTCOME", "Answer an open question."),
-    Action("explore-loop", "ID", "Look into an open question."),
-    Action("complete-phase", "", "Leave this phase and enter the next."),
-    Action("skip-to-phase", "PHASE REASON", "Go to any other phase."),
-    Action("settle", "ID OUTCOME", "Say how a decision turned out."),
-)
-"""Every action there is, whatever the state; ``menu`` says which are possible now."""
+
+
+CATALOGUE = {
+    action.name: action
+    for action in (
+        Action("continue", "", "go on with the work, or take a paused session up again", core=True),
+        Action("pause", "[NOTE]", "stop here and keep everything for later", core=True),
+        Action("status", "", "show where the session stands", core=True),
+        Action("add-loop", "QUESTION", "keep an open question", core=True),
+        Action("discuss", "TOPIC", "look into something else and come back here", core=True),
+        Action("return", "[SUMMARY]", "go back to where the discussion began", core=True),
+        Action("approve-plan", "[ID]", "approve the proposed plan and carry it out"),
+        Action("reject-plan", "[ID] REASON", "reject the proposed plan"),
+        Action("edit-plan", "[ID] TEXT", "put another text in the place of the proposed plan"),
+        Action("complete-task", "[RESULT]", "the current task is done"),
+        Action("skip-task", "REASON", "leave the current task out"),
+        Action("start-task", "ID", "begin a task"),
+        Action("close-loop", "ID OUTCOME", "settle an open question"),
+        Action("explore-loop", "ID", "look into an open question"),
+        Action("complete-phase", "", "leave this phase and enter the next"),
+        Action("skip-to-phase", "PHASE REASON", "go to any other phase"),
+        Action("settle", "ID OUTCOME", "say how a decision turned out"),
+    )
+}
+"""Every action, whatever the state: what slash commands of agent hosts are made from."""

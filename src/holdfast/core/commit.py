@@ -82,23 +82,29 @@ def chain(previous: str, body: bytes) -> str:
     return alone[:_ALONE] + tied
 
 
-def encode(draft: Draft, commit_id: str, at: str, previous: str) -> tuple[bytes, Commit]:
-    """The line of a new commit, line feed included, and the commit itself."""
+def content_of(draft: Draft) -> bytes:
+    """The part of a line that is known before the commit has its place in the stream."""
     op = "" if draft.op is None else f',"op":{_text(draft.op)}'
     try:
         events = ",".join(
             [f'{{"type":{_text(e.type)},"v":{e.v},"data":{_encode(e.data)}}}' for e in draft.events]
         )
-        body = (
-            f'{{"v":{FORMAT},"id":"{commit_id}","at":"{at}","by":{_text(draft.by)}'
-            f',"origin":{_text(draft.origin)}{op},"events":[{events}]'
-        ).encode()
+        return (f',"by":{_text(draft.by)},"origin":{_text(draft.origin)}{op},"events":[{events}]').encode()
     except UnicodeEncodeError:
         raise Refused(
             "The text holds half of a surrogate pair, which is not valid Unicode; nothing was written."
         ) from None
     except (ValueError, TypeError, RecursionError) as error:
         raise Refused(f"The data is not plain JSON ({error}); nothing was written.") from None
+
+
+def encode(
+    draft: Draft, commit_id: str, at: str, previous: str, content: bytes | None = None
+) -> tuple[bytes, Commit]:
+    """The line of a new commit, line feed included, and the commit itself."""
+    if content is None:
+        content = content_of(draft)
+    body = b'{"v":%d,"id":"%b","at":"%b"%b' % (FORMAT, commit_id.encode(), at.encode(), content)
     if len(body) + _TAIL_LENGTH > MAX_LINE:
         raise TooLarge(f"The commit has {len(body):,} bytes; the limit is {MAX_LINE:,}.")
     line_sum = chain(previous, body)

@@ -59,7 +59,9 @@ class MemoryStore:
             now = self._clock()
             head = id_of(lines[-1]) if lines else ids.ZERO
             previous = sum_of(lines[-1]) if lines else GENESIS
-            line, commit = encode(planned.draft, ids.next_id(head, now, self._writer), iso(now), previous)
+            line, commit = encode(
+                planned.draft, ids.next_id(head, now, self._writer), iso(now), previous, planned.content
+            )
             lines.append(line[:-1])
             self._streams[stream] = lines
             if op is not None:

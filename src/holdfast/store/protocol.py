@@ -78,6 +78,8 @@ class Planned(Record):
 
     draft: Draft
     numbers: dict[str, int]
+    content: bytes | None = None
+    """``content_of(draft)``, where it was made before the stream was held."""
 
 
 Plan = Callable[[Ground], Planned]

@@ -117,7 +117,9 @@ class SqliteStore:
         check_op(planned.draft.op, op)
         now = self._clock()
         seq = tail.version + 1
-        line, commit = encode(planned.draft, ids.next_id(tail.head, now, self._writer), iso(now), previous)
+        line, commit = encode(
+            planned.draft, ids.next_id(tail.head, now, self._writer), iso(now), previous, planned.content
+        )
         if seq == 1:
             self._run("INSERT INTO streams (name) VALUES (?) ON CONFLICT DO NOTHING", (stream,))
         self._run(_ADD, (stream, seq, commit.id, op, line[:-1]))

@@ -73,7 +73,9 @@ class StreamFiles(StreamReader):
                     memory = self._ready(memory, tail)
                 now = self._place.clock()
                 commit_id = ids.next_id(max(tail.head, memory.clock), now, writer)
-                line, commit = codec.encode(planned.draft, commit_id, moment.iso(now), memory.sum)
+                line, commit = codec.encode(
+                    planned.draft, commit_id, moment.iso(now), memory.sum, planned.content
+                )
                 self._write(line, memory.size)
                 written = True
                 memory = Memory(

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from functools import lru_cache
 from zlib import crc32
 
 from holdfast.core import ids
@@ -24,6 +25,7 @@ from holdfast.fs.port import FileSystem
 from holdfast.typed import Any, Record
 
 _NOTE = 1 << 16
+_USUAL_NOTE = 512
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 _text = json.encoder.encode_basestring_ascii
 
@@ -66,12 +68,18 @@ def decode_memory(note: bytes) -> Memory | None:
         if int(note[:8], 16) != crc32(body):
             return None
         writer, segment, size, line_sum, rows, highest, clock, rest = body.decode().split(" ", 7)
-        token, numbers, index = json.loads(rest)
+        token, numbers, index = _last_of(rest)
         return Memory(
             writer, int(segment), int(size), line_sum, int(rows), token, int(highest), clock, numbers, index
         )
     except (ValueError, TypeError):
         return None
+
+
+@lru_cache(maxsize=8)  # of many notes in a row, only the plain fields differ
+def _last_of(rest: str) -> tuple[str, dict[str, int], str]:
+    token, numbers, index = json.loads(rest)
+    return token, numbers, index
 
 
 def remembered(fs: FileSystem, local: str, stream: str) -> Memory | None:
@@ -83,7 +91,8 @@ def remembered(fs: FileSystem, local: str, stream: str) -> Memory | None:
 
 
 def read_note(fs: FileSystem, lock_fd: int) -> bytes:
-    return fs.read(lock_fd, _NOTE, 0)
+    note = fs.read(lock_fd, _USUAL_NOTE, 0)
+    return note if len(note) < _USUAL_NOTE else fs.read(lock_fd, _NOTE, 0)
 
 
 class Identity:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from holdfast.errors import Refused
 from holdfast.typed import Any
-from holdfast.views import parts
-from holdfast.views.fence import RULE, fenced, quoted, token
+from holdfast.views import guidance, parts
+from holdfast.views.fence import fenced, quoted, token
 from holdfast.views.seal import MARK, condition, sealed
 
 BEGIN = b"<!-- holdfast:begin"
@@ -24,9 +24,7 @@ def block(state: dict[str, Any] | None, project: dict[str, Any] | None = None) -
         f"{BEGIN.decode()} {MARK} made by holdfast; write outside of this block -->",
         "## Working memory",
         "",
-        "This project keeps its working memory with holdfast. Before you start: `holdfast resume`. Before you act on a",
-        "decision: `holdfast decide WHAT --because WHY`, and afterwards `holdfast settle ID OUTCOME`.",
-        RULE,
+        *guidance.short(),
     ]
     orders = parts.opened(project or {}, "orders")
     if orders:

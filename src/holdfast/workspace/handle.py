@@ -99,7 +99,10 @@ class Handle:
         workspace = self.workspace
         working_set = self._set
         judged = not isinstance(rule, list)
-
+        given: Planned | None = None
+        if isinstance(rule, list):
+            draft = Draft(tuple(rule), workspace.by, workspace.origin, op)
+            given = Planned(draft, {}, codec.content_of(draft))
         lease = self._lease
 
         def plan(ground: Ground) -> Planned:
@@ -107,12 +110,13 @@ class Handle:
                 lease.check()  # the stream is held: nobody who took the lease since can have written yet
             working_set.take(ground.tail)
             working_set.crowded = bool(ground.tail.lines)
-            if isinstance(rule, list):
+            if given is not None:
                 if working_set.crowded:
                     _ = working_set.state  # refuses, before writing, what this release cannot read
                 if working_set.archived:
                     raise _archived(self.stream)
-                return Planned(Draft(tuple(rule), workspace.by, workspace.origin, op), {})
+                return given
+            assert not isinstance(rule, list)
             mint = Mint(working_set.state, ground.writer, ground.numbers)
             events = tuple(rule(working_set.state, mint))
             if working_set.archived and any(event.type != "session.restored" for event in events):

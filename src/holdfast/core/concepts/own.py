@@ -49,7 +49,9 @@ def record(event_type: str, data: dict[str, Any]) -> list[Event]:
 
 def _is_own(event_type: str) -> bool:
     name = event_type[2:]
-    return event_type.startswith("x.") and 0 < len(name) <= 63 and name[0] not in "._-" and only(name, _LETTERS)
+    return (
+        event_type.startswith("x.") and 0 < len(name) <= 63 and name[0] not in "._-" and only(name, _LETTERS)
+    )
 
 
 def _depth(value: object) -> int:

@@ -20,13 +20,17 @@ _TEXT_CAP = 20_000
 def listed() -> list[Json]:
     """What ``prompts/list`` shows."""
     found = []
-    for action in actions.ALL:
-        prompt: Json = {"name": action.name, "description": action.does}
+    for action in actions.CATALOGUE.values():
+        prompt: Json = {"name": action.name, "description": _sentence(action)}
         if action.takes:
             argument = {"name": "text", "description": action.takes}
             prompt["arguments"] = [{**argument, "required": _needs_text(action)}]
         found.append(prompt)
     return found
+
+
+def _sentence(action: actions.Action) -> str:
+    return f"{action.does[0].upper()}{action.does[1:]}."
 
 
 def _needs_text(action: actions.Action) -> bool:
@@ -35,7 +39,7 @@ def _needs_text(action: actions.Action) -> bool:
 
 def prompt(desk: Desk, client: str, name: str, arguments: Json) -> Json:
     """A prompt, filled in."""
-    action = next((action for action in actions.ALL if action.name == name), None)
+    action = actions.CATALOGUE.get(name)
     if action is None:
         raise Failure(wire.INVALID_PARAMS, f"There is no prompt {name[:80]}.")
     text = arguments.get("text", "")
@@ -54,7 +58,7 @@ def prompt(desk: Desk, client: str, name: str, arguments: Json) -> Json:
 
         said = f"{line} is not possible now: {error.message} {in_tools(error)}".rstrip()
     message = {"role": "user", "content": {"type": "text", "text": said}}
-    return {"description": action.does, "messages": [message]}
+    return {"description": _sentence(action), "messages": [message]}
 
 
 def _said(session: Session, line: str) -> str:

@@ -1,0 +1,61 @@
+"""HOLDFAST_REQUIRE: where hosts or real files must be had, a skipped test is a failed one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parents[1]
+SAMPLE = """\
+import pytest
+
+@pytest.mark.hosts
+def test_a_skip_inside():
+    pytest.skip("no host")
+
+@pytest.mark.corpus
+@pytest.mark.skipif(True, reason="no files")
+def test_a_skip_by_mark():
+    pass
+
+@pytest.mark.hosts
+@pytest.mark.xfail(strict=True)
+def test_a_known_failure():
+    assert False
+
+def test_a_skip_of_another_kind():
+    pytest.skip("not on this machine")
+"""
+
+
+@pytest.mark.parametrize(
+    ("required", "status", "summary"),
+    [
+        ("", 0, "3 skipped, 1 xfailed"),
+        ("hosts", 1, "1 failed, 2 skipped, 1 xfailed"),
+        ("corpus", 1, "2 skipped, 1 xfailed, 1 error"),
+        ("hosts,corpus", 1, "1 failed, 1 skipped, 1 xfailed, 1 error"),
+        ("host", 4, "host is no marker that it knows"),
+    ],
+)
+def test_a_skip_is_a_failure_where_it_is_required(
+    tmp_path: Path, required: str, status: int, summary: str
+) -> None:
+    """Only the skips of what is required fail, and a misspelt requirement is refused."""
+    shutil.copy(TESTS / "conftest.py", tmp_path)
+    (tmp_path / "test_sample.py").write_text(SAMPLE)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    hosts\n    corpus\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "HOLDFAST_REQUIRE": required},
+    )
+    assert done.returncode == status, done.stdout + done.stderr
+    assert summary in done.stdout + done.stderr

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bench import ours
+from bench.sections import mcp
 from bench.sections.startup import status_row
 
 Result = dict[str, Any]
@@ -21,10 +22,12 @@ RACE_SQLITE_LIMIT = 2.0
 RACE_WORST_MS = 500.0
 STATUS_LIMIT = 4.0
 STATUS_AIM = 3.0
+MCP_LIMIT = 2.0
 
 
 def judge(result: Result) -> list[Verdict]:
-    return [*_append(result.get("append")), *_open(result.get("open")), *_race(result), *_startup(result)]
+    verdicts = [*_append(result.get("append")), *_open(result.get("open")), *_race(result), *_startup(result)]
+    return [*verdicts, *_mcp(result)]
 
 
 def _verdict(
@@ -139,4 +142,17 @@ def _startup(result: Result) -> list[Verdict]:
         _verdict(
             what, f"<= {STATUS_LIMIT:g}", value, lambda v: v <= STATUS_LIMIT, "{:.2f}", f"{STATUS_AIM:g}"
         )
+    ]
+
+
+def _mcp(result: Result) -> list[Verdict]:
+    return [
+        _verdict(
+            f"{name}: p50 against the library call",
+            f"<= {MCP_LIMIT:g}",
+            mcp.ratio_of(result, name),
+            lambda v: v <= MCP_LIMIT,
+            "{:.2f}",
+        )
+        for name in (mcp.TOOL_NOTE, mcp.TOOL_DECIDE)
     ]

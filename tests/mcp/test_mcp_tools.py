@@ -154,6 +154,15 @@ def test_a_refusal_says_what_is_allowed(working: WireClient) -> None:
     assert "/approve-plan is not possible now" in working.refused("act", action="/approve-plan")
 
 
+def test_a_secret_is_refused_without_being_told(working: WireClient, project: Path) -> None:
+    """A text with a token in it is an error that names the kind, not the value, and nothing of it is stored."""
+    token = "ghp_" + "a1B2" * 9
+    said = working.refused("decide", text=f"push with {token}", because="it is quick")
+    assert "github" in said.lower()
+    assert token not in said
+    assert not any(token.encode() in path.read_bytes() for path in project.rglob("*") if path.is_file())
+
+
 def test_without_a_session_the_tools_say_how_to_begin(server: WireClient) -> None:
     """On a fresh workspace every tool but start names start."""
     for name, tool in BY_NAME.items():

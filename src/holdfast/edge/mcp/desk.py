@@ -156,7 +156,7 @@ class Desk:
                 self._seats.clear()
             known = next(iter(self._seats.values()), None)
             if known is None:
-                workspace = open_workspace(self._where, by=name)
+                workspace = open_workspace(self._where, by=name, way="mcp")
             else:
                 first = known.workspace
                 workspace = Workspace(first.store, user=first.user, by=name, origin="agent")

@@ -15,6 +15,7 @@ def render(result: Row) -> str:
         ("open", _open),
         ("processes", _processes),
         ("startup", _startup),
+        ("mcp", _mcp),
         ("hooks", _hooks),
     ):
         if key in result:
@@ -153,7 +154,7 @@ def _startup(rows: Sequence[Row]) -> str:
 
 
 def _hooks(rows: Sequence[Row]) -> str:
-    return _started("5. Hooks of an agent host, 10,000 commits", rows)
+    return _started("6. Hooks of an agent host, 10,000 commits", rows)
 
 
 def _started(title: str, rows: Sequence[Row]) -> str:
@@ -176,7 +177,27 @@ def _started(title: str, rows: Sequence[Row]) -> str:
     return _table(title, heads, body)
 
 
+def _mcp(rows: Sequence[Row]) -> str:
+    heads = ("one call", "x library call", "p50 us", "p99 us", "samples")
+    body = []
+    for row in rows:
+        if "status" in row:
+            body.append((row["call"], row["status"], "", "", ""))
+            continue
+        us = row["us"]
+        body.append(
+            (
+                row["call"],
+                _bracket(row["ratio"]),
+                _bracket(us["p50"], "{:,.0f}"),
+                f"{us['p99']:,.0f}",
+                str(us["samples"]),
+            )
+        )
+    return _table("5. A call of an MCP tool, over stdio, warm server", heads, body)
+
+
 def _targets(verdicts: Sequence[Row]) -> str:
     heads = ("target", "wanted", "aim", "measured", "")
     body = [(v["target"], v["wanted"], v["aim"], v["measured"], v["verdict"]) for v in verdicts]
-    return _table("6. Figures to reach", heads, body)
+    return _table("7. Figures to reach", heads, body)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bench import ours
+from bench.sections import mcp
 from bench.sections.startup import status_row
 
 Result = dict[str, Any]
@@ -23,16 +24,12 @@ STATUS_LIMIT = 4.0
 STATUS_AIM = 3.0
 HOOK_LIMITS = {"prompt": 4.0, "stop": 4.0, "session start": 6.0}
 HOOK_AIM = 3.0
+MCP_LIMIT = 2.0
 
 
 def judge(result: Result) -> list[Verdict]:
-    return [
-        *_append(result.get("append")),
-        *_open(result.get("open")),
-        *_race(result),
-        *_startup(result),
-        *_hooks(result),
-    ]
+    verdicts = [*_append(result.get("append")), *_open(result.get("open")), *_race(result), *_startup(result)]
+    return [*verdicts, *_mcp(result), *_hooks(result)]
 
 
 def _verdict(
@@ -147,6 +144,19 @@ def _startup(result: Result) -> list[Verdict]:
         _verdict(
             what, f"<= {STATUS_LIMIT:g}", value, lambda v: v <= STATUS_LIMIT, "{:.2f}", f"{STATUS_AIM:g}"
         )
+    ]
+
+
+def _mcp(result: Result) -> list[Verdict]:
+    return [
+        _verdict(
+            f"{name}: p50 against the library call",
+            f"<= {MCP_LIMIT:g}",
+            mcp.ratio_of(result, name),
+            lambda v: v <= MCP_LIMIT,
+            "{:.2f}",
+        )
+        for name in (mcp.TOOL_NOTE, mcp.TOOL_DECIDE)
     ]
 
 

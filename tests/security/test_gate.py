@@ -21,6 +21,7 @@ from holdfast import batch
 from holdfast.core import secrets
 from holdfast.core.secret_kinds import kinds
 from holdfast.core.secret_signs import may_hold
+from holdfast.edge.cli import main
 from holdfast.errors import HoldfastError, SecretFound, Usage
 from holdfast.testing import strategies
 from holdfast.workspace import gate, sync
@@ -335,6 +336,10 @@ def test_a_wrong_setting_never_lets_a_secret_through(
     with pytest.raises(Usage, match=r"config\.toml"):
         session.note(TEXT)
     assert SECRET.encode() not in stored(project)
+    (fault,) = session.workspace.doctor()
+    assert fault.where == "config.toml"
+    assert not fault.harmless
+    assert main(["doctor"]) == 5
 
 
 def test_a_wrong_policy_is_refused(session: holdfast.Session) -> None:

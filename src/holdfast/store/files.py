@@ -8,8 +8,8 @@ import stat
 from _thread import allocate_lock, get_ident
 from collections.abc import Callable, Iterator
 
-from holdfast.core.stream import checked_note, checked_stream
-from holdfast.errors import Forbidden, HoldfastError, InvalidName, Unavailable
+from holdfast.core.stream import checked_note, checked_stream, is_stream_name
+from holdfast.errors import Forbidden, HoldfastError, Unavailable
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
 from holdfast.fs.posix import POSIX
@@ -196,10 +196,6 @@ class FilesStore:
         except OSError as error:
             raise _mapped(error, "history") from error
 
-    def has_archive(self) -> bool:
-        """Whether there is anything in ``history/``, without looking into it."""
-        return bool(self._folders("history"))
-
     def is_archived(self, stream: str) -> bool:
         """Whether some of a stream lies in ``history/``."""
         moved = segments.archive_of(self.root, checked_stream(stream))
@@ -270,7 +266,7 @@ class FilesStore:
             for session in _list(self._fs, os.path.join(root, "sessions", user)):
                 name = f"sessions/{user}/{session}"
                 events = _list(self._fs, os.path.join(root, name, "events"))
-                if _is_stream(name) and events != [segments.STUB]:
+                if is_stream_name(name) and events != [segments.STUB]:
                     found.append(name)
         return found
 
@@ -283,7 +279,7 @@ class FilesStore:
     def is_stream(self, name: str) -> bool:
         """Whether this is a stream with segments in its own folder: not one that is wholly in the archive."""
         events = f"{name}/events"
-        if not _is_stream(name) or not self._is_folder(events):
+        if not is_stream_name(name) or not self._is_folder(events):
             return False
         stub = os.path.join(self.root, events, segments.STUB)
         try:
@@ -295,7 +291,7 @@ class FilesStore:
     def stream_at(self, folder: str) -> str:
         """The stream whose files lie in a folder (relative to the workspace), live or archived; empty if none do."""
         if not folder.startswith("history/"):
-            return folder if _is_stream(folder) else ""
+            return folder if is_stream_name(folder) else ""
         from holdfast.store import archive
 
         return next((s for s in self.archived() if archive.folder_of(self._place, s) == folder), "")
@@ -412,14 +408,6 @@ def _list(fs: FileSystem, folder: str) -> list[str]:
         return sorted(fs.names(folder))
     except OSError:
         return []
-
-
-def _is_stream(name: str) -> bool:
-    try:
-        checked_stream(name)
-    except InvalidName:
-        return False
-    return True
 
 
 def _mapped(error: OSError, what: str) -> HoldfastError:

@@ -23,6 +23,7 @@ from holdfast.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from holdfast.core.secrets import Path, Secret
+    from holdfast.store.protocol import Fault
     from holdfast.workspace.handle import Handle
     from holdfast.workspace.workspace import Workspace
 
@@ -221,6 +222,18 @@ def _configured(workspace: Workspace) -> str | None:
             )
         said = said.get(workspace.way, said.get("default"))
     return None if said is None else checked(said, "config.toml: secrets")
+
+
+def check(workspace: Workspace) -> list[Fault]:
+    """What is wrong with the settings: nothing is let through because of it, so it would be noticed late."""
+    from holdfast.store.protocol import Fault
+    from holdfast.store.settings import NAME
+
+    try:
+        _configured(workspace)
+    except Usage as error:
+        return [Fault("", NAME, error.message, action=error.hint)]
+    return []
 
 
 def key_of(workspace: Workspace) -> bytes:

@@ -13,7 +13,7 @@ from holdfast.core.stream import PROJECT, last_part, owner, session_stream, user
 from holdfast.core.text import NAME_CAP, checked_text
 from holdfast.errors import HoldfastError, InvalidName, NoSession, NotFound, Refused
 from holdfast.store import find
-from holdfast.store.protocol import Fault, Store
+from holdfast.store.protocol import Fault, Ground, Planned, Store
 from holdfast.store.url import open_store
 from holdfast.typed import TYPE_CHECKING, Any, Self
 from holdfast.workspace import gate, publish
@@ -68,6 +68,10 @@ def open_workspace(
         secrets=secrets,
         way=way,
     )
+
+
+class _Asked(Exception):
+    """Nothing is to be written: the question is answered."""
 
 
 class Workspace:
@@ -139,12 +143,30 @@ class Workspace:
         return session
 
     def _salt(self) -> bytes:
-        """Random bytes of this place: two clones that start under one op must not begin the same session."""
+        """Bytes of this place alone: two clones that start under one op must not begin the same session.
+
+        Made of the writer, so that processes that start in a new workspace at the same moment make the same.
+        """
         salt = self.store.get(SALT)
         if not salt or len(salt) != 16:
-            salt = os.urandom(16)
+            salt = blake2b(f"salt {self._writer()}".encode()).digest()[:16]
             self.store.put(SALT, salt)
         return salt
+
+    def _writer(self) -> str:
+        """The writer of this place, as an append that writes nothing is told it."""
+        found = ""
+
+        def ask(ground: Ground) -> Planned:
+            nonlocal found
+            found = ground.writer
+            raise _Asked
+
+        try:
+            self.store.append(PROJECT, ask)
+        except _Asked:
+            pass
+        return found
 
     def session(self, name: str | None = None) -> Session:
         """A session by id, or the current one: HOLDFAST_SESSION, else this place's pointer."""
@@ -179,7 +201,11 @@ class Workspace:
         from holdfast.workspace.heal import files_store
 
         store = files_store(self)
-        return store is not None and store.has_archive()
+        if store is None:
+            return False
+        from holdfast.store.archive import is_used
+
+        return is_used(store.root)
 
     def pick(self) -> Choice:
         """The session to go on with when nobody names one, and why that one."""
@@ -281,7 +307,9 @@ class Workspace:
 
     def doctor(self, *, fix: bool = False) -> list[Fault]:
         """Everything that is wrong in the workspace; with ``fix``, mend what can be mended without losing anything."""
-        return self.store.check(fix=fix) + publish.check(self, fix=fix) + self._hook_errors()
+        return (
+            self.store.check(fix=fix) + publish.check(self, fix=fix) + gate.check(self) + self._hook_errors()
+        )
 
     def _hook_errors(self) -> list[Fault]:
         """What went wrong in hooks, which never say so to the host that calls them."""

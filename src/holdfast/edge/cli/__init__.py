@@ -93,6 +93,7 @@ GROUPS = {
         "schema": "checks",
     },
     "Programs and upkeep": {
+        "mcp": "servers",
         "batch": "batches",
         "import": "imports",
         "archive": "upkeep",

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import pytest
 
 import holdfast
-from holdfast.edge.cli import COMMANDS
 
 from . import setup
 from .claude import Claude
@@ -191,8 +190,6 @@ def a_killed_host(at: Installed) -> None:
 
 def a_decision_through_mcp(at: Installed) -> None:
     """The model calls a tool of the server that was installed: the decision is in the session of the conversation."""
-    if "mcp" not in COMMANDS:
-        pytest.skip("this build has no MCP server")
     wanted = {"text": f"Move the index {MARK}", "because": "it is small"}
     at.model.on("DECIDE", Reply(call=at.host.mcp_call("holdfast", "decide", wanted)))
     run = at.host.turn("DECIDE about the index")

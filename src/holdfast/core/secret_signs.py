@@ -47,6 +47,12 @@ def may_hold(text: str) -> bool:
     return bool(long) and _begins_token(text, long)
 
 
+def is_name(text: str) -> bool:
+    """Whether a secret may be the value of what is called so."""
+    lowered = text.lower()
+    return any(name in lowered for name in _NAMES)
+
+
 def _is_named(lowered: str) -> bool:
     flagged = "--" in lowered
     for name in _NAMES:
@@ -76,4 +82,4 @@ def _begins_token(text: str, long: list[str]) -> bool:
 
 def _is_unlike_words(word: str) -> bool:
     """Whether there is more in it than small letters and punctuation, such as a path has."""
-    return not word.islower() or any(map(str.isdigit, word))
+    return not word.islower() or (not word.isalpha() and any(map(str.isdigit, word)))

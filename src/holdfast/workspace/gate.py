@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 
 from holdfast.core.commit import Draft, Event
-from holdfast.core.secret_signs import may_hold
+from holdfast.core.secret_signs import is_name, may_hold
 from holdfast.errors import SecretFound, Usage
 from holdfast.typed import TYPE_CHECKING, Any
 
@@ -43,9 +43,14 @@ def passed(handle: Handle, draft: Draft) -> Draft:
     """The draft as it may be written; raises ``SecretFound`` where it may not."""
     texts = [] if draft.op is None else [draft.op]
     for event in draft.events:
-        if event.type in _PAIRED or event.type.startswith("x."):
+        if event.type in _PAIRED:
             texts.append(_shown(event.data))
             continue
+        if event.type.startswith("x."):  # the names are the program's own: they can be secrets, or tell of one
+            names = "\n".join(map(str, event.data))
+            if is_name(names):
+                return _judged(handle, draft)
+            texts.append(names)
         for value in event.data.values():
             if type(value) is str:
                 texts.append(value)

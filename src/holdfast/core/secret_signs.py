@@ -7,6 +7,8 @@ known token, or a name such as ``password`` shortly before a colon or an equals 
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 LONG = 16
 """No token of a known shape is shorter; shorter secrets are known by the name before them, or stand in a URL."""
 
@@ -47,6 +49,7 @@ def may_hold(text: str) -> bool:
     return bool(long) and _begins_token(text, long)
 
 
+@lru_cache(maxsize=64)  # a program's own events have the same names time and again
 def is_name(text: str) -> bool:
     """Whether a secret may be the value of what is called so."""
     lowered = text.lower()

@@ -33,6 +33,7 @@ WAYS = {"cli": "refuse", "mcp": "refuse", "library": "refuse", "hook": "redact",
 KEY = "local/keys/secrets"
 VARIABLE = "HOLDFAST_SECRETS"
 _KEY_SIZE = 32
+_NAMES = 1_000  # characters of names that are looked at quickly
 _NAMED = 5  # findings that an error names
 _PAIRED = ("preference.set",)  # its fields say together what one alone does not
 
@@ -48,7 +49,7 @@ def passed(handle: Handle, draft: Draft) -> Draft:
             continue
         if event.type.startswith("x."):  # the names are the program's own: they can be secrets, or tell of one
             names = "\n".join(map(str, event.data))
-            if is_name(names):
+            if len(names) > _NAMES or is_name(names):
                 return _judged(handle, draft)
             texts.append(names)
         for value in event.data.values():

@@ -7,6 +7,8 @@ known token, or a name such as ``password`` shortly before a colon or an equals 
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 LONG = 16
 """No token of a known shape is shorter; shorter secrets are known by the name before them, or stand in a URL."""
 
@@ -47,6 +49,13 @@ def may_hold(text: str) -> bool:
     return bool(long) and _begins_token(text, long)
 
 
+@lru_cache(maxsize=64)  # a program's own events have the same names time and again
+def is_name(text: str) -> bool:
+    """Whether a secret may be the value of what is called so."""
+    lowered = text.lower()
+    return any(name in lowered for name in _NAMES)
+
+
 def _is_named(lowered: str) -> bool:
     flagged = "--" in lowered
     for name in _NAMES:
@@ -76,4 +85,4 @@ def _begins_token(text: str, long: list[str]) -> bool:
 
 def _is_unlike_words(word: str) -> bool:
     """Whether there is more in it than small letters and punctuation, such as a path has."""
-    return not word.islower() or any(map(str.isdigit, word))
+    return not word.islower() or (not word.isalpha() and any(map(str.isdigit, word)))

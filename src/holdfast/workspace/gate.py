@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 
 from holdfast.core.commit import Draft, Event
-from holdfast.core.secret_signs import may_hold
+from holdfast.core.secret_signs import is_name, may_hold
 from holdfast.errors import SecretFound, Usage
 from holdfast.typed import TYPE_CHECKING, Any
 
@@ -33,6 +33,7 @@ WAYS = {"cli": "refuse", "mcp": "refuse", "library": "refuse", "hook": "redact",
 KEY = "local/keys/secrets"
 VARIABLE = "HOLDFAST_SECRETS"
 _KEY_SIZE = 32
+_NAMES = 1_000  # characters of names that are looked at quickly
 _NAMED = 5  # findings that an error names
 _PAIRED = ("preference.set",)  # its fields say together what one alone does not
 
@@ -43,9 +44,14 @@ def passed(handle: Handle, draft: Draft) -> Draft:
     """The draft as it may be written; raises ``SecretFound`` where it may not."""
     texts = [] if draft.op is None else [draft.op]
     for event in draft.events:
-        if event.type in _PAIRED or event.type.startswith("x."):
+        if event.type in _PAIRED:
             texts.append(_shown(event.data))
             continue
+        if event.type.startswith("x."):  # the names are the program's own: they can be secrets, or tell of one
+            names = "\n".join(map(str, event.data))
+            if len(names) > _NAMES or is_name(names):
+                return _judged(handle, draft)
+            texts.append(names)
         for value in event.data.values():
             if type(value) is str:
                 texts.append(value)

@@ -17,7 +17,7 @@ from holdfast.store.numbered import check_op
 from holdfast.store.protocol import Appended, Cursor, Ground, Plan, Tail
 from holdfast.store.segments import UNREAD, Mark
 from holdfast.store.stream_reader import SUM_AND_END, Place, StreamReader
-from holdfast.store.writer import BLANK, Memory, decode_memory, encode_memory, read_note
+from holdfast.store.writer import BLANK, Memory, decode_memory, encode_memory, grown, read_note
 from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ class StreamFiles(StreamReader):
     ) -> Appended:
         written = False
         try:
-            writer = self._place.identity.writer()  # before anything is read: a copied folder is put in order first
+            writer = (
+                self._place.identity.writer()
+            )  # before anything is read: a copied folder is put in order first
             self.lock()
             try:
                 still = cursor is not None and cursor is self._latest and self._undisturbed()
@@ -80,18 +82,7 @@ class StreamFiles(StreamReader):
                 )
                 self._write(line, memory.size)
                 written = True
-                memory = Memory(
-                    memory.writer,
-                    memory.segment,
-                    memory.size + len(line),
-                    commit.sum,
-                    memory.rows + 1,
-                    memory.token,
-                    memory.highest,
-                    commit_id,
-                    {**memory.numbers, **planned.numbers} if planned.numbers else memory.numbers,
-                    memory.git_index,
-                )
+                memory = grown(memory, len(line), commit.sum, commit_id, planned.numbers)
                 self._remember(memory)
                 after = None if blind else self._covering(tail, memory, commit_id)
                 self._latest = after

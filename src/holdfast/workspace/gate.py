@@ -47,7 +47,9 @@ def passed(handle: Handle, draft: Draft) -> Draft:
         if event.type in _PAIRED:
             texts.append(_shown(event.data))
             continue
-        if event.type.startswith("x."):  # the names are the program's own: they can be secrets, or tell of one
+        if event.type.startswith(
+            "x."
+        ):  # the names are the program's own: they can be secrets, or tell of one
             names = "\n".join(map(str, event.data))
             if len(names) > _NAMES or is_name(names):
                 return _judged(handle, draft)

@@ -108,6 +108,9 @@ def _workspace(place: Place) -> str:
     return ""
 
 
+_LONGEST_SHOWN = 150
+
+
 def diff(change: Change) -> str:
     """What becomes of a file, in the manner of ``diff -u``."""
     from difflib import unified_diff
@@ -116,6 +119,10 @@ def diff(change: Change) -> str:
         (data or b"").decode("utf-8", "replace").splitlines(keepends=True)
         for data in (change.before, change.after)
     )
+    if not (before and after) and len(before or after) > _LONGEST_SHOWN:
+        # A file of our own, not somebody's settings: its text is in the package, and nobody reads it here.
+        done = "made" if after else "removed"
+        return f"{change.path}: {done} ({len(before or after)} lines, holdfast's own)\n"
     old, new = (change.path if data is not None else os.devnull for data in (change.before, change.after))
     lines = unified_diff(before, after, old, new)
     return "".join(

@@ -38,7 +38,7 @@ HOOKS: dict[str, tuple[Hook, ...]] = {
     "codex": (
         Hook("SessionStart", START),
         Hook("UserPromptSubmit", PROMPT),
-        Hook("PostToolUse", TOOL, "apply_patch|Bash"),
+        Hook("PostToolUse", TOOL, "apply_patch"),
         Hook("PreCompact", COMPACT),
         Hook("PostCompact", COMPACT),
         Hook("Stop", STOP),

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.core import contested
+from holdfast.core import contested, fold
+from holdfast.core.concepts import handoff
 from holdfast.core.tokens import estimate
 from holdfast.edge.cli import main
 from holdfast.errors import NotFound, Refused
@@ -157,6 +158,20 @@ def _views(state: dict[str, Any]) -> dict[str, str]:
         "handoff": pages.handoff_md(state),
         "brief": brief.brief(state, count=estimate).text,
     }
+
+
+def test_a_handoff_that_nobody_claimed_is_no_rival() -> None:
+    """Whichever of an unseen older claim and a newer handoff comes first in order, the newer one can be claimed."""
+    for winner, rival in (
+        ("H-1 by bob at aaaaaaaa", "H-2 by nobody"),
+        ("H-2 by nobody", "H-1 by bob at aaaaaaaa"),
+    ):
+        state = fold.blank("session")
+        state["handoff"] = {"id": "H-2", "claimed_by": None, "claimed_at": None, "consumed_at": None}
+        entry = {"id": "c", "at": "", "by": "", "origin": "agent"}
+        state["registers"]["claim"] = {**entry, "value": winner, "rivals": [{**entry, "value": rival}]}
+        (event,) = handoff.claim(state, "eve")
+        assert event.data["claimant"] == "eve"
 
 
 def test_an_unseen_claim_of_an_older_handoff_is_shown_but_holds_nobody_up(

@@ -87,6 +87,12 @@ def hand_off(state: dict[str, Any], mint: Callable[[str], str], message: str | N
     return [Event("handoff.made", data)]
 
 
+def _claims(register: dict[str, Any], handoff_id: str) -> list[str]:
+    """Who has claimed a handoff, as far as nobody has settled it: a claim of an earlier one holds nobody up."""
+    values = [str(register["value"]), *(str(rival["value"]) for rival in register["rivals"])]
+    return [v for v in values if v.startswith(f"{handoff_id} by ") and v != f"{handoff_id} by nobody"]
+
+
 class Yours(Exception):
     """The claimant has the handoff already."""
 
@@ -99,17 +105,14 @@ def claim(state: dict[str, Any], claimant: str, *, take_over: bool = False) -> l
         raise NotFound(
             "Nothing has been handed off in this session.", hint="`holdfast handoff` hands it off."
         )
-    mine = f"{handoff['id']} by "  # a rival claim of an earlier handoff is shown, but holds nobody up
-    rivals = [r for r in state["registers"]["claim"]["rivals"] if str(r["value"]).startswith(mine)]
+    claims = _claims(state["registers"]["claim"], handoff["id"])
     holder = handoff["claimed_by"]
-    if holder == claimant and not rivals:
+    if holder == claimant and len(claims) < 2:
         raise Yours
     if not take_over:
-        if rivals:
-            names = ", ".join(str(rival["value"]) for rival in rivals)
+        if len(claims) > 1:
             raise Refused(
-                f"The claim of {handoff['id']} is contested: {holder or 'nobody'} has it, and also {names}. "
-                "Nothing was written.",
+                f"The claim of {handoff['id']} is contested: {', '.join(claims)}. Nothing was written.",
                 hint="Agree on one; `holdfast resume --claim --take-over` by that one settles it.",
             )
         if holder is not None:

@@ -21,7 +21,7 @@ from holdfast.store.files import FilesStore
 from holdfast.store.protocol import Store
 from holdfast.store.sqlite import SqliteStore
 from holdfast.testing import broken, clients, history, kills, power_cut, scale
-from holdfast.testing.laboratory import now_ms
+from holdfast.testing.plans import wall_clock
 from holdfast.testing.witness import commit_until_killed
 from holdfast.testing.wrapped import WithoutSync
 
@@ -35,11 +35,11 @@ BROKEN: dict[str, Callable[[Store, int], Store]] = {
 def opener(engine: str) -> Callable[[str], Store]:
     """How to open a store of this engine in a folder."""
     if engine == "files":
-        return lambda folder: FilesStore(os.path.join(folder, ".state"), clock=now_ms)
+        return lambda folder: FilesStore(os.path.join(folder, ".state"), clock=wall_clock)
     if engine == "careless":
         fs = WithoutSync(POSIX, lambda call, path: True)
-        return lambda folder: FilesStore(os.path.join(folder, ".state"), clock=now_ms, fs=fs)
-    return lambda folder: SqliteStore(os.path.join(folder, "state.db"), clock=now_ms)
+        return lambda folder: FilesStore(os.path.join(folder, ".state"), clock=wall_clock, fs=fs)
+    return lambda folder: SqliteStore(os.path.join(folder, "state.db"), clock=wall_clock)
 
 
 def histories(

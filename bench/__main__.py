@@ -12,7 +12,7 @@ from typing import Any
 
 from bench import machine, ours, peers, raw, report, targets
 from bench.contender import Contender
-from bench.sections import append, opening, processes, startup
+from bench.sections import append, hooks, mcp, opening, processes, startup
 from bench.settings import FULL, QUICK, SECTIONS
 
 CONTENDERS: tuple[Contender, ...] = (
@@ -55,6 +55,10 @@ def main() -> None:
             result["processes"] = processes.run(settings, RACERS, folder, say)
         if "startup" in arguments.only:
             result["startup"] = startup.run(settings, folder, say)
+        if "mcp" in arguments.only:
+            result["mcp"] = mcp.run(settings, folder, say)
+        if "hooks" in arguments.only:
+            result["hooks"] = hooks.run(settings, folder, say)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     result["seconds"] = round(time.monotonic() - began, 1)

@@ -10,7 +10,14 @@ Row = dict[str, Any]
 
 def render(result: Row) -> str:
     parts = [_head(result["machine"], result["settings"])]
-    for key, draw in (("append", _append), ("open", _open), ("processes", _processes), ("startup", _startup)):
+    for key, draw in (
+        ("append", _append),
+        ("open", _open),
+        ("processes", _processes),
+        ("startup", _startup),
+        ("mcp", _mcp),
+        ("hooks", _hooks),
+    ):
         if key in result:
             parts.append(draw(result[key]["rows"]))
     parts.append(_targets(result["targets"]))
@@ -143,6 +150,14 @@ def _processes(rows: Sequence[Row]) -> str:
 
 
 def _startup(rows: Sequence[Row]) -> str:
+    return _started("4. Start-up of a command", rows)
+
+
+def _hooks(rows: Sequence[Row]) -> str:
+    return _started("6. Hooks of an agent host, 10,000 commits", rows)
+
+
+def _started(title: str, rows: Sequence[Row]) -> str:
     heads = ("start to exit", "x python -c pass", "ms", "CPU ms", "samples")
     body = []
     for row in rows:
@@ -159,10 +174,30 @@ def _startup(rows: Sequence[Row]) -> str:
                 str(row["samples"]),
             )
         )
-    return _table("4. Start-up of a command", heads, body)
+    return _table(title, heads, body)
+
+
+def _mcp(rows: Sequence[Row]) -> str:
+    heads = ("one call", "x library call", "p50 us", "p99 us", "samples")
+    body = []
+    for row in rows:
+        if "status" in row:
+            body.append((row["call"], row["status"], "", "", ""))
+            continue
+        us = row["us"]
+        body.append(
+            (
+                row["call"],
+                _bracket(row["ratio"]),
+                _bracket(us["p50"], "{:,.0f}"),
+                f"{us['p99']:,.0f}",
+                str(us["samples"]),
+            )
+        )
+    return _table("5. A call of an MCP tool, over stdio, warm server", heads, body)
 
 
 def _targets(verdicts: Sequence[Row]) -> str:
     heads = ("target", "wanted", "aim", "measured", "")
     body = [(v["target"], v["wanted"], v["aim"], v["measured"], v["verdict"]) for v in verdicts]
-    return _table("5. Figures to reach", heads, body)
+    return _table("7. Figures to reach", heads, body)

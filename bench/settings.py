@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-SECTIONS = ("append", "open", "processes", "startup")
+SECTIONS = ("append", "open", "processes", "startup", "mcp", "hooks")
 
 
 class Settings(NamedTuple):
@@ -17,6 +17,7 @@ class Settings(NamedTuple):
     race_rounds: int
     race_seconds: float
     startup_rounds: int
+    mcp_rounds: int
 
 
 FULL = Settings(
@@ -29,6 +30,7 @@ FULL = Settings(
     race_rounds=3,
     race_seconds=2.0,
     startup_rounds=40,
+    mcp_rounds=40,
 )
 
 QUICK = Settings(
@@ -41,4 +43,5 @@ QUICK = Settings(
     race_rounds=1,
     race_seconds=0.6,
     startup_rounds=6,
+    mcp_rounds=6,
 )

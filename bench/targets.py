@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bench import ours
+from bench.sections import mcp
 from bench.sections.startup import status_row
 
 Result = dict[str, Any]
@@ -21,10 +22,14 @@ RACE_SQLITE_LIMIT = 2.0
 RACE_WORST_MS = 500.0
 STATUS_LIMIT = 4.0
 STATUS_AIM = 3.0
+HOOK_LIMITS = {"prompt": 4.0, "stop": 4.0, "session start": 6.0}
+HOOK_AIM = 3.0
+MCP_LIMIT = 2.0
 
 
 def judge(result: Result) -> list[Verdict]:
-    return [*_append(result.get("append")), *_open(result.get("open")), *_race(result), *_startup(result)]
+    verdicts = [*_append(result.get("append")), *_open(result.get("open")), *_race(result), *_startup(result)]
+    return [*verdicts, *_mcp(result), *_hooks(result)]
 
 
 def _verdict(
@@ -140,3 +145,29 @@ def _startup(result: Result) -> list[Verdict]:
             what, f"<= {STATUS_LIMIT:g}", value, lambda v: v <= STATUS_LIMIT, "{:.2f}", f"{STATUS_AIM:g}"
         )
     ]
+
+
+def _mcp(result: Result) -> list[Verdict]:
+    return [
+        _verdict(
+            f"{name}: p50 against the library call",
+            f"<= {MCP_LIMIT:g}",
+            mcp.ratio_of(result, name),
+            lambda v: v <= MCP_LIMIT,
+            "{:.2f}",
+        )
+        for name in (mcp.TOOL_NOTE, mcp.TOOL_DECIDE)
+    ]
+
+
+def _hooks(result: Result) -> list[Verdict]:
+    rows = {row["command"]: row for row in result.get("hooks", {}).get("rows", ()) if "ratio" in row}
+    verdicts = []
+    for event, limit in HOOK_LIMITS.items():
+        row = rows.get(f"hook claude: {event}")
+        value = row["ratio"]["median"] if row else None
+        what = f"hook, {event}, start to exit, against python -c pass"
+        verdicts.append(
+            _verdict(what, f"<= {limit:g}", value, lambda v, m=limit: v <= m, "{:.2f}", f"{HOOK_AIM:g}")  # type: ignore[misc]
+        )
+    return verdicts

@@ -57,9 +57,12 @@ def run(session: Session, batch: str, work: Work, *, report: Report | None = Non
         try:
             result = work(items[item], previous)
         except Exception as error:
-            session.fail_item(batch, item, me, f"{type(error).__name__}: {error}".rstrip(": "))
+            _fail(session, batch, item, me, error)
         else:
-            session.finish_item(batch, item, me, result)
+            try:
+                session.finish_item(batch, item, me, result)
+            except Refused as refusal:  # the result is too large, or holds a secret: it cannot be built on
+                _fail(session, batch, item, me, refusal)
         if report is not None:
             report(session.batch(batch))
 
@@ -75,7 +78,7 @@ def run_command(
     if not command:
         raise Usage("A command is needed: holdfast batch run -- COMMAND {item}.")
     items = session.batch_items(batch)
-    session.begin_batch(batch, command)
+    session.with_secrets("redact").begin_batch(batch, command)  # kept to be shown, so not in full
     workers: dict[int, _Worker] = {}
     try:
         while True:
@@ -93,6 +96,12 @@ def run_command(
     finally:
         for pid in workers:
             os.kill(pid, signal.SIGTERM)
+
+
+def _fail(session: Session, batch: str, item: int, me: dict[str, Any], error: Exception) -> None:
+    """Write down why an item failed. Nobody chose these words: a secret in them is replaced, the rest is kept."""
+    reason = f"{type(error).__name__}: {error}".rstrip(": ")
+    session.with_secrets("redact").fail_item(batch, item, me, reason)
 
 
 class _Worker(NamedTuple):
@@ -173,7 +182,8 @@ def _settle(session: Session, batch: str, worker: _Worker, code: int) -> None:
         output.seek(max(0, size - KEPT))
         said = output.read().decode("utf-8", "replace").strip()
     ending = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
-    # What the command printed may be refused (a secret, say); how it ended is then written without it.
+    # What the command printed was meant for a screen: secrets in it are replaced, not a reason to lose the rest.
+    session = session.with_secrets("redact")
     for words in (said, ""):
         try:
             if code == 0:
@@ -181,7 +191,7 @@ def _settle(session: Session, batch: str, worker: _Worker, code: int) -> None:
             else:
                 session.fail_item(batch, worker.item, worker.claimant, f"{ending}: {words}".rstrip(": "))
             return
-        except Refused as refusal:
+        except Refused as refusal:  # too long, say; how it ended is then written without it
             refused = refusal
     raise refused
 

@@ -44,6 +44,7 @@ def _save(
     fields: dict[str, Any],
 ) -> None:
     from holdfast.errors import NoSession, NoWorkspace
+    from holdfast.workspace.gate import passed_value
     from holdfast.workspace.workspace import open_workspace
 
     try:
@@ -54,6 +55,9 @@ def _save(
         script = os.path.dirname(os.path.realpath(sys.argv[0]))
         workspace = open_workspace(script, by=by, origin="tool")
     with workspace:
+        tools = list(tools)
+        # Before a session is started for it: what is refused changes nothing.
+        passed_value(workspace, {"message": message, "tools": tools, **fields}, "checkpoint.saved")
         try:
             target = workspace.session(session)
         except NoSession:

@@ -40,6 +40,16 @@ class TooLarge(Refused):
     hint = "Save the text as a file, and record a short note that names the file."
 
 
+class SecretFound(Refused):
+    """The text holds what looks like a secret; nothing was written."""
+
+    code = "HF-SECRET"
+    hint = (
+        "Leave it out, and say where it is kept. If it may be stored: --allow-secret, or in Python "
+        '`session.with_secrets("allow")`; `secrets` in config.toml sets the policy.'
+    )
+
+
 class Usage(HoldfastError):
     """The command was not understood."""
 

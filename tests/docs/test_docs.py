@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.edge.cli import COMMANDS, load
-from holdfast.edge.cli.command import parser
+from holdfast.edge.cli.command import _verb, parser
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -34,6 +35,32 @@ def test_every_command_has_a_summary_and_examples(name: str) -> None:
     help_text = parser(name, command).format_help()
     assert "examples:" in help_text
     assert "--json" in help_text
+
+
+def called(example: str, name: str) -> str:
+    """The command or verb that an example calls, seen with the real parser; its arguments are understood too."""
+    last = [part.strip() for part in example.split(" | ") if part.strip().startswith("holdfast ")][-1]
+    words = shlex.split(last, comments=True)[1:]
+    ends = [place for place, word in enumerate(words) if word in ("&&", ">", "<", ";")]
+    words = words[: ends[0]] if ends else words
+    assert words[0] == name, example
+    command = load(name)
+    found = _verb(name, command, words[1:]) if command.verbs else (name, command, words[1:])
+    assert found is not None
+    whole, inner, rest = found
+    parser(whole, inner).parse_args(rest)
+    return whole
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_example_calls_its_command(name: str) -> None:
+    """Each example in help really is a call of that command or verb, and one of them spells it out."""
+    command = load(name)
+    for verb, inner in (command.verbs or {"": command}).items():
+        whole = f"{name} {verb}".strip()
+        for example in inner.examples:
+            assert called(example, name) == whole, example
+        assert any(f"holdfast {whole}" in example for example in inner.examples), whole
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

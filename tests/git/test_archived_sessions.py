@@ -7,7 +7,6 @@ from pathlib import Path
 import holdfast
 from holdfast.workspace import upkeep
 
-
 VIEWS = {"STATE.md", "state.json"}
 
 

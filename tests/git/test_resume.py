@@ -76,7 +76,7 @@ def test_a_moved_head_and_a_changed_file_are_told_first(repository: Path, git, c
         found = alerts(session)
     assert "main at" in found[0]
     assert "elsewhere at" in found[0]
-    assert "code.txt is changed" in found[1]
+    assert "«code.txt» is changed" in found[1]
     assert main(["resume", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert "current" in answer["why"]

@@ -80,6 +80,10 @@ class Claude(Host):
         """In the user's configuration, where it needs no approval."""
         servers = {name: {"type": "stdio", "command": command[0], "args": command[1:]}}
         (self.home / ".claude" / ".claude.json").write_text(json.dumps({"mcpServers": servers}))
+        self.allow_server(name)
+
+    def allow_server(self, name: str) -> None:
+        """Let the tools of an MCP server be called without a question."""
         self._settings["permissions"]["allow"].append(f"mcp__{name}")
         self._write()
 

@@ -96,9 +96,11 @@ class Gemini(Host):
 
     def compact(self) -> Run:
         """A threshold of nearly nothing makes the next turn of a long enough session compress first."""
-        self._settings["model"]["compressionThreshold"] = 0.000001
-        self._write()
+        path = self.home / ".gemini" / "settings.json"
+        before = path.read_text()
+        changed = json.loads(before)
+        changed["model"]["compressionThreshold"] = 0.000001
+        path.write_text(json.dumps(changed))
         done = self.turn("go on", resume=True)
-        del self._settings["model"]["compressionThreshold"]
-        self._write()
+        path.write_text(before)
         return done

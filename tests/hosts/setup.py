@@ -84,6 +84,11 @@ TOOLS = {
             "node_modules/@modelcontextprotocol/conformance/dist/index.js",
         ),
         Tool(
+            "conformance-handshake",
+            ("@modelcontextprotocol/conformance@0.1.16",),
+            "node_modules/@modelcontextprotocol/conformance/dist/index.js",
+        ),
+        Tool(
             "typecheck",
             ("typescript@5.9.3", "@opencode-ai/plugin@1.18.33", "@types/node@24.10.1"),
             "node_modules/typescript/bin/tsc",

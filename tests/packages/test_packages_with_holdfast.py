@@ -17,10 +17,6 @@ from tests.hosts.host import Host, Run
 from tests.packages.standin import PACKAGES, ROOT, StandIn, node, on_stage
 
 import holdfast
-from holdfast.edge.cli import COMMANDS
-
-if "hook" not in COMMANDS:
-    pytest.skip("this holdfast has no `hook` command", allow_module_level=True)
 
 pytestmark = [pytest.mark.hosts, pytest.mark.timeout(300)]
 

@@ -108,6 +108,17 @@ def ordinary_lines() -> list[str]:
             f"def f({name}: str, {name}_id: int = {rng.randrange(99)}) -> None: self.{name} = {name}",
             f"https://host.example/{rng.choice(vocabulary)}/{uuid(rng)}?page={rng.randrange(99)}#L9",
             f"index {some(rng, HEX, 7)}..{some(rng, HEX, 7)} 100644 {rng.choice(vocabulary)}/x.py",
+            f"{rng.choice(vocabulary)}=={rng.randrange(9)}.{rng.randrange(99)}.0 --hash=sha256:{digest}",
+            f'    {{file = "x-1.0-py3-none-any.whl", hash = "sha256:{digest}"}},',
+            f'"node_modules/{rng.choice(vocabulary)}": {{"version": "1.{rng.randrange(99)}.0", "resolved": '
+            f'"https://registry.example/x/-/x-1.tgz", "integrity": "sha512-'
+            f'{base64.b64encode(rng.randbytes(64)).decode()}"}}',
+            f'checksum = "{digest}"',
+            f"github.com/x/{rng.choice(vocabulary)} v1.{rng.randrange(99)}.0/go.mod h1:"
+            f"{base64.b64encode(rng.randbytes(32)).decode()}",
+            f"<img src='data:image/jpeg;base64,/9j/{blob}'>",
+            f"D-{rng.randrange(99)} LOOP-{rng.randrange(999):03}.k7 T-{rng.randrange(99)} {commit} {uuid(rng)}",
+            f'md5:{some(rng, HEX, 32)} sha1:{some(rng, HEX, 40)} etag: "{some(rng, HEX, 32)}"',
             f"{name}=${{{name.upper()}}} --{rng.choice(['token', 'password'])} <{rng.choice(vocabulary)}>",
         ]
     return lines

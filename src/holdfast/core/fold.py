@@ -15,7 +15,7 @@ from holdfast.core import concepts, upcast
 from holdfast.core.commit import Commit
 from holdfast.typed import Any
 
-RELEASE = 3
+RELEASE = 4
 """Raised whenever the same commits fold to another state: snapshots of other releases are not used."""
 
 RECENT = 10

@@ -68,3 +68,12 @@ def owner(stream: str) -> str:
 def last_part(stream: str) -> str:
     """The session id of a session's stream, the user of a user's, ``project`` for the project's."""
     return stream.rsplit("/", 1)[-1]
+
+
+def is_stream_name(name: str) -> bool:
+    """Whether a stream can be called that."""
+    try:
+        checked_stream(name)
+    except InvalidName:
+        return False
+    return True

@@ -15,8 +15,11 @@ from holdfast.typed import Protocol
 class FileSystem(Protocol):
     """What the files engine may ask of an operating system."""
 
-    def open(self, path: str, flags: int) -> int:
-        """Open without following a link in the last part of the path; new files get mode 0644."""
+    def open(self, path: str, flags: int, mode: int = 0o644) -> int:
+        """Open without following a link in the last part of the path; a new file gets the mode."""
+
+    def set_mode(self, fd: int, mode: int) -> None:
+        """Give the handle's file exactly this mode, whatever the umask took away."""
 
     def close(self, fd: int) -> None:
         """Give the handle back."""

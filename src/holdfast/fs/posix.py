@@ -21,6 +21,7 @@ class Posix:
     """The port, bound to the operating system. Stateless: one instance serves everybody."""
 
     close = staticmethod(os.close)
+    set_mode = staticmethod(os.fchmod)
     read = staticmethod(os.pread)
     write = staticmethod(os.write)
     write_at = staticmethod(os.pwrite)
@@ -35,8 +36,8 @@ class Posix:
     stat_handle = staticmethod(os.fstat)
 
     @staticmethod
-    def open(path: str, flags: int) -> int:
-        return os.open(path, flags | _ALWAYS, 0o644)
+    def open(path: str, flags: int, mode: int = 0o644) -> int:
+        return os.open(path, flags | _ALWAYS, mode)
 
     @staticmethod
     def make_folder(path: str) -> None:

@@ -13,6 +13,9 @@ from holdfast.fs.posix import POSIX
 from holdfast.typed import Record
 
 _PROC = "/proc"
+_SHELLS = ("sh", "bash", "dash", "zsh", "ash", "ksh", "fish", "env", "timeout")
+_SHELLS_DEEP = 4
+_GENERATIONS = 30
 
 
 class Process(Record):
@@ -80,6 +83,42 @@ def agent() -> Process:
     if leader and start_of(leader) is not None:
         return identify(leader)
     return identify(os.getppid())
+
+
+def program() -> Process:
+    """The program that runs this command, through a shell or directly: HOLDFAST_PID, else the nearest parent that
+    is no shell."""
+    given = os.environ.get("HOLDFAST_PID", "")
+    if given.isdigit() and start_of(int(given)) is not None:
+        return identify(int(given))
+    pid = os.getppid()
+    for _ in range(_SHELLS_DEEP):
+        name, above = _named(pid)
+        if name not in _SHELLS or above <= 1:
+            break
+        pid = above
+    return identify(pid)
+
+
+def _named(pid: int) -> tuple[str, int]:
+    """The name of a process and its parent; empty and 0 where the system does not say."""
+    name, _, rest = _read(POSIX, f"{_PROC}/{pid}/stat").partition("(")[2].rpartition(")")
+    fields = rest.split()
+    return name, int(fields[1]) if len(fields) > 1 else 0
+
+
+def is_kin(one: Process, other: Process) -> bool:
+    """Whether one process is the other, or has started it, by way of others perhaps."""
+    if one[:3] != other[:3]:
+        return False
+    return one.pid == other.pid or one.pid in _above(other.pid) or other.pid in _above(one.pid)
+
+
+def _above(pid: int) -> list[int]:
+    found: list[int] = []
+    while len(found) < _GENERATIONS and (pid := _named(pid)[1]) > 1:
+        found.append(pid)
+    return found
 
 
 def is_alive(process: Process, here: Process) -> bool | None:

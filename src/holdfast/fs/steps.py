@@ -76,23 +76,28 @@ def sync_names(fs: FileSystem, folder: str, top: str) -> None:
         folder = os.path.dirname(folder)
 
 
-def replace(fs: FileSystem, path: str, data: bytes, *, tag: str, durable: bool) -> None:
+def replace(
+    fs: FileSystem, path: str, data: bytes, *, tag: str, durable: bool, mode: int | None = None
+) -> None:
     """Put ``data`` in the place of whatever is at ``path``: temp file in the same folder, then rename (I4).
 
     Readers see the old bytes or the new ones, never a mixture. ``durable`` syncs the data before the rename
     and the folder after it; a derived file does without, because it can be made again. ``tag`` makes the
-    temp name unique among writers.
+    temp name unique among writers. With a ``mode`` the file gets exactly that one.
     """
     folder, name = os.path.split(path)
     temp = os.path.join(folder, f".{name}{TEMP_MARK}{tag}")
+    first = 0o600 if mode is not None else 0o644  # until it has its own
     try:
-        fd = fs.open(temp, CREATE)
+        fd = fs.open(temp, CREATE, first)
     except FileExistsError:
         fs.unlink(temp)  # left over by a process that died with the same tag
-        fd = fs.open(temp, CREATE)
+        fd = fs.open(temp, CREATE, first)
     try:
         try:
             write_whole(fs, fd, data)
+            if mode is not None:
+                fs.set_mode(fd, mode)
             if durable:
                 fs.sync(fd)
         finally:

@@ -15,6 +15,8 @@ from holdfast.core import commit as codec
 from holdfast.core.stream import checked_stream
 from holdfast.errors import Damaged, HoldfastError, NotFound
 from holdfast.fs import steps
+from holdfast.fs.port import FileSystem
+from holdfast.fs.posix import POSIX
 from holdfast.store import checkup, kept, segments
 from holdfast.store.stream_files import StreamFiles
 from holdfast.store.stream_reader import Place
@@ -179,6 +181,14 @@ def _size(place: Place, folder: str) -> int:
         found = place.fs.stat(os.path.join(folder, name))
         total += _size(place, os.path.join(folder, name)) if stat.S_ISDIR(found.st_mode) else found.st_size
     return total
+
+
+def is_used(root: str, fs: FileSystem = POSIX) -> bool:
+    """Whether there is anything in a workspace's ``history/``, without looking into it."""
+    try:
+        return bool(fs.names(os.path.join(root, "history")))
+    except OSError:
+        return False
 
 
 def _names(place: Place, folder: str) -> list[str]:

@@ -8,8 +8,8 @@ import stat
 from _thread import allocate_lock, get_ident
 from collections.abc import Callable, Iterator
 
-from holdfast.core.stream import checked_note, checked_stream
-from holdfast.errors import Forbidden, HoldfastError, InvalidName, Unavailable
+from holdfast.core.stream import checked_note, checked_stream, is_stream_name
+from holdfast.errors import Forbidden, HoldfastError, Unavailable
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
 from holdfast.fs.posix import POSIX
@@ -131,6 +131,7 @@ class FilesStore:
 
     def put(self, name: str, data: bytes | None) -> None:
         path = self._note_path(name)
+        mode = 0o600 if name.startswith("local/keys/") else None
         tag = f"{self._place.tag}-{get_ident()}"  # threads replace the same note at once
         try:
             if data is None:
@@ -140,10 +141,10 @@ class FilesStore:
                     pass
                 return
             try:
-                steps.replace(self._fs, path, data, tag=tag, durable=False)
+                steps.replace(self._fs, path, data, tag=tag, durable=False, mode=mode)
             except FileNotFoundError:
                 steps.make_folders(self._fs, os.path.dirname(path))
-                steps.replace(self._fs, path, data, tag=tag, durable=False)
+                steps.replace(self._fs, path, data, tag=tag, durable=False, mode=mode)
         except OSError as error:
             raise _mapped(error, name) from error
 
@@ -265,7 +266,7 @@ class FilesStore:
             for session in _list(self._fs, os.path.join(root, "sessions", user)):
                 name = f"sessions/{user}/{session}"
                 events = _list(self._fs, os.path.join(root, name, "events"))
-                if _is_stream(name) and events != [segments.STUB]:
+                if is_stream_name(name) and events != [segments.STUB]:
                     found.append(name)
         return found
 
@@ -278,7 +279,7 @@ class FilesStore:
     def is_stream(self, name: str) -> bool:
         """Whether this is a stream with segments in its own folder: not one that is wholly in the archive."""
         events = f"{name}/events"
-        if not _is_stream(name) or not self._is_folder(events):
+        if not is_stream_name(name) or not self._is_folder(events):
             return False
         stub = os.path.join(self.root, events, segments.STUB)
         try:
@@ -290,7 +291,7 @@ class FilesStore:
     def stream_at(self, folder: str) -> str:
         """The stream whose files lie in a folder (relative to the workspace), live or archived; empty if none do."""
         if not folder.startswith("history/"):
-            return folder if _is_stream(folder) else ""
+            return folder if is_stream_name(folder) else ""
         from holdfast.store import archive
 
         return next((s for s in self.archived() if archive.folder_of(self._place, s) == folder), "")
@@ -407,14 +408,6 @@ def _list(fs: FileSystem, folder: str) -> list[str]:
         return sorted(fs.names(folder))
     except OSError:
         return []
-
-
-def _is_stream(name: str) -> bool:
-    try:
-        checked_stream(name)
-    except InvalidName:
-        return False
-    return True
 
 
 def _mapped(error: OSError, what: str) -> HoldfastError:

@@ -31,6 +31,7 @@ current session, `holdfast sessions` all of them, `holdfast doctor` looks this f
 CONFIG = """\
 # holdfast workspace. Every setting has a default; only what differs is written here.
 format = 1
+# secrets = "refuse"  # or "redact", "allow": what becomes of tokens and passwords in what is written
 """
 
 GITATTRIBUTES = """\

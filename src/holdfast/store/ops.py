@@ -15,6 +15,7 @@ from holdfast.store.protocol import Cursor, Tail
 
 _WIDTH = 8
 _SAVE_AFTER = 256
+"""Commits that a process reads again at most."""
 
 
 def op_of(line: bytes) -> bytes | None:
@@ -67,9 +68,9 @@ class Ops:
             self._recent.clear()
         new = 0
         for line in tail.lines:
+            new += 1  # also those without an op: nobody should read them again to find that
             if (op := op_of(line)) is not None:
                 self._recent.add(_hash(op))
-                new += 1
         self._cursor = tail.cursor
         self._unsaved += new
         if self._unsaved >= _SAVE_AFTER:

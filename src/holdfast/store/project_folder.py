@@ -32,12 +32,12 @@ class ProjectFolder:
         return steps.read_whole(self._fs, path) if self._is_file(path) else None
 
     def write(self, name: str, data: bytes) -> str:
-        """Put a file in the place of what is there; returns its path."""
+        """Put a file in the place of what is there, with the permissions that it had; returns its path."""
         path = self._path(name)
-        self._is_file(path)
+        mode = stat.S_IMODE(self._fs.stat(path).st_mode) if self._is_file(path) else None
         if name == HANDOFF:
             steps.make_folders(self._fs, os.path.dirname(path))
-        steps.replace(self._fs, path, data, tag=f"{os.getpid():x}", durable=True)
+        steps.replace(self._fs, path, data, tag=f"{os.getpid():x}", durable=True, mode=mode)
         return path
 
     def remove(self, name: str) -> None:

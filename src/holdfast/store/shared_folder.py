@@ -13,11 +13,11 @@ from holdfast.core.stream import checked_note
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
 from holdfast.fs.posix import POSIX
-from holdfast.fs.process import Process, agent, identify, is_alive
+from holdfast.fs.process import Process, agent, identify, is_alive, is_kin, program
 from holdfast.store.git_head import find_git
 from holdfast.typed import Any
 
-__all__ = ["Process", "SharedFolder", "agent", "identify", "is_alive"]
+__all__ = ["Process", "SharedFolder", "agent", "identify", "is_alive", "is_kin", "program"]
 
 
 class SharedFolder:

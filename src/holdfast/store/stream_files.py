@@ -17,7 +17,7 @@ from holdfast.store.numbered import check_op
 from holdfast.store.protocol import Appended, Cursor, Ground, Plan, Tail
 from holdfast.store.segments import UNREAD, Mark
 from holdfast.store.stream_reader import SUM_AND_END, Place, StreamReader
-from holdfast.store.writer import BLANK, Memory, decode_memory, encode_memory, read_note
+from holdfast.store.writer import BLANK, Memory, decode_memory, encode_memory, grown, read_note
 from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ class StreamFiles(StreamReader):
     ) -> Appended:
         written = False
         try:
-            self._place.identity.writer()  # before anything is read: a copied folder is put in order first
+            writer = (
+                self._place.identity.writer()
+            )  # before anything is read: a copied folder is put in order first
             self.lock()
             try:
                 still = cursor is not None and cursor is self._latest and self._undisturbed()
@@ -65,8 +67,10 @@ class StreamFiles(StreamReader):
                         f"{self.stream} is at version {tail.version}, not {expect}; nothing was written."
                     )
                 known = still or blind
-                memory = self._memory if known and self._memory else self._recall(tail)
-                writer = self._place.identity.writer()
+                memory = self._memory
+                if not known or memory is None:
+                    memory = self._recall(tail)
+                    writer = self._place.identity.writer()
                 planned = plan(Ground(tail, writer, memory.numbers))
                 check_op(planned.draft.op, op)
                 if not known:
@@ -78,18 +82,7 @@ class StreamFiles(StreamReader):
                 )
                 self._write(line, memory.size)
                 written = True
-                memory = Memory(
-                    memory.writer,
-                    memory.segment,
-                    memory.size + len(line),
-                    commit.sum,
-                    memory.rows + 1,
-                    memory.token,
-                    memory.highest,
-                    commit_id,
-                    {**memory.numbers, **planned.numbers} if planned.numbers else memory.numbers,
-                    memory.git_index,
-                )
+                memory = grown(memory, len(line), commit.sum, commit_id, planned.numbers)
                 self._remember(memory)
                 after = None if blind else self._covering(tail, memory, commit_id)
                 self._latest = after
@@ -385,8 +378,9 @@ class StreamFiles(StreamReader):
 
     def _covering(self, tail: Tail, memory: Memory, commit_id: str) -> Cursor:
         """The tail's cursor moved behind the commit that was just written."""
-        name = os.path.basename(self._segment_path)
-        before = tail.cursor["s"].get(name, UNREAD)
+        name = self._segment_path.rpartition(os.sep)[2]
+        cursor = tail.cursor
+        before = cursor["s"].get(name, UNREAD)
         mark = Mark(
             memory.size, memory.rows, before.lines + 1, before.first or commit_id, commit_id, memory.sum, 0
         )
@@ -394,8 +388,8 @@ class StreamFiles(StreamReader):
             "g": (self._serial, self._generation),
             "n": tail.version + 1,
             "h": commit_id,
-            "s": {**tail.cursor["s"], name: mark},
-            "f": tail.cursor["f"],
+            "s": {**cursor["s"], name: mark},
+            "f": cursor["f"],
         }
 
     # -- closing ------------------------------------------------------------------------------------------

@@ -53,6 +53,15 @@ class Memory(Record):
 BLANK = Memory("", 0, 0, "", 0, "", 0, ids.ZERO, {}, "")
 
 
+def grown(memory: Memory, length: int, line_sum: str, commit_id: str, given: dict[str, int]) -> Memory:
+    """The memory behind one more line of its segment."""
+    writer, segment, size, _, rows, token, highest, _, numbers, index = memory
+    numbers = {**numbers, **given} if given else numbers
+    return Memory(
+        writer, segment, size + length, line_sum, rows + 1, token, highest, commit_id, numbers, index
+    )
+
+
 def encode_memory(memory: Memory) -> bytes:
     """One line: checksum, the plain fields, and last the two that may hold any text."""
     writer, segment, size, line_sum, rows, token, highest, clock, numbers, index = memory

@@ -125,6 +125,7 @@ COMMANDS: dict[str, Run] = {
     "pause": lambda s, c: s.pause(c.maybe_text()),
     "continue": lambda s, c: s.continue_(),
     "complete": lambda s, c: s.complete(c.maybe_text()),
+    "stopped": lambda s, c: s.stopped(c.text),
     "discuss": lambda s, c: s.discuss(c.text),
     "return": lambda s, c: s.return_(c.maybe_text()),
     "phases": lambda s, c: s.declare_phases(
@@ -265,7 +266,7 @@ BY_KIND = {"session": COMMANDS | SHELF, "project": PROJECT, "user": PERSON}
 """Every command, by the kind of stream."""
 
 FAMILIES = (
-    ("goal", "focus", "mark", "pause", "continue", "complete"),
+    ("goal", "focus", "mark", "pause", "continue", "complete", "stopped"),
     ("discuss", "return", "pause", "continue", "focus", "task start", "task add", "phases", "phase"),
     ("phases", "phase", "complete-phase", "skip-to"),
     ("task add", "task start", "task done", "task skip", "task block", "task unblock"),

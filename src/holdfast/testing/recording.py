@@ -109,8 +109,8 @@ class Recording(Wrapped):
         self.acknowledged += 1
         self.steps.append(Step("acknowledged", offset=self.acknowledged))
 
-    def open(self, path: str, flags: int) -> int:
-        fd = super().open(path, flags)
+    def open(self, path: str, flags: int, mode: int = 0o644) -> int:
+        fd = super().open(path, flags, mode)
         if not self._inside(path):
             return fd
         node = self._find(path)

@@ -39,11 +39,14 @@ class Wrapped:
         """Every call passes here: its name, the path that it is about, and how to do it."""
         return perform()
 
-    def open(self, path: str, flags: int) -> int:
+    def open(self, path: str, flags: int, mode: int = 0o644) -> int:
         call = "create" if flags & os.O_CREAT else "open"
-        fd = self.around(call, path, lambda: self.inner.open(path, flags))
+        fd = self.around(call, path, lambda: self.inner.open(path, flags, mode))
         self.paths[fd] = path
         return fd
+
+    def set_mode(self, fd: int, mode: int) -> None:
+        self.around("set_mode", self.paths.get(fd, ""), lambda: self.inner.set_mode(fd, mode))
 
     def close(self, fd: int) -> None:
         path = self.paths.pop(fd, "")

@@ -12,6 +12,7 @@ from holdfast.views.fence import fenced, origin, quoted, token
 
 _LONG = 400
 _SHORT = 240
+_BATCHES = 2
 
 
 class Section(Record):
@@ -95,6 +96,8 @@ def _alerts(state: dict[str, Any], alerts: Sequence[str]) -> Lines:
             )
         if handoff.get("message"):
             items.append(f"Handed off with: {quoted(handoff['message'], handoff, _LONG)}")
+    if state.get("archived"):
+        items.append("The session is archived and read-only; `holdfast restore` takes it out.")
     if parts.status(state) in ("blocked", "paused", "complete"):
         items.append(f"The session is {parts.status(state)}.")
     if unknown := state.get("unknown"):
@@ -134,6 +137,11 @@ def _place(state: dict[str, Any]) -> list[str]:
             f"in a discussion of {quoted(discussion['topic'], discussion, _SHORT)}; "
             f"`holdfast return` goes back to {fenced(str(place), 80)}"
         )
+    lines += [
+        f"batch {token(batch['id'])} {quoted(batch['title'], batch, 120)}: {parts.counted(batch)}; "
+        f"`holdfast batch status {token(batch['id'])}`"
+        for batch in parts.opened(state, "batches")[-_BATCHES:]
+    ]
     return lines
 
 

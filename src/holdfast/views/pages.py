@@ -75,7 +75,23 @@ def context_md(state: dict[str, Any]) -> str:
         lines += ["", *_cut(len(references) - _ALL, "files", "holdfast ref list")]
     else:
         lines += ["None.", ""]
+    lines += _imported(state)
     return _page(lines, state)
+
+
+def _imported(state: dict[str, Any]) -> list[str]:
+    imports = state.get("imports") or {"count": 0, "taken": 0, "last": []}
+    lines = ["## Imports", ""]
+    if not imports["last"]:
+        return [*lines, "None.", ""]
+    lines += ["| File | Format | Taken | Lines left | When |", "|----|----|----:|----:|----|"]
+    lines += [
+        f"| {cell(entry['file'], 300)} | {cell(entry['format'])} | {entry['taken']:,} | {entry['left']:,} "
+        f"| {_minute(entry['at'])} |"
+        for entry in reversed(imports["last"])
+    ]
+    more = imports["count"] - len(imports["last"])
+    return [*lines, "", *_cut(more, "imports", "holdfast log --type import")]
 
 
 def handoff_md(state: dict[str, Any], project: dict[str, Any] | None = None) -> str:

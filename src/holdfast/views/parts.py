@@ -69,6 +69,28 @@ def phase_place(state: dict[str, Any]) -> str:
     return f"({declared.index(phase) + 1} of {len(declared)})" if phase in declared else ""
 
 
+def progress(batch: Entry) -> dict[str, int]:
+    """The counts of a batch."""
+    from holdfast.core import ranges
+
+    failed = {int(tries): items for tries, items in batch["failed"].items()}
+    return {
+        "total": batch["total"],
+        "done": ranges.count(batch["done"]),
+        "failed": sum(ranges.count(items) for tries, items in failed.items() if tries > batch["retries"]),
+        "to_retry": sum(ranges.count(items) for tries, items in failed.items() if tries <= batch["retries"]),
+        "running": len(batch["running"]),
+    }
+
+
+def counted(batch: Entry) -> str:
+    """How far a batch has come, such as ``5 of 12 done, 1 failed``."""
+    counts = progress(batch)
+    failed = f", {counts['failed']:,} failed" if counts["failed"] else ""
+    running = f", {counts['running']:,} under way" if counts["running"] else ""
+    return f"{counts['done']:,} of {counts['total']:,} done{failed}{running}"
+
+
 def noun(count: int, singular: str, plural: str = "") -> str:
     """``1 loop``, ``2 loops``."""
     return f"{count:,} {singular if count == 1 else plural or singular + 's'}"

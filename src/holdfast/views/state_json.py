@@ -118,6 +118,29 @@ def _counts(state: dict[str, Any], measure: Measure) -> dict[str, Any]:
             "last": [fit(note["text"], measure.width) for note in notes["last"][-min(3, measure.shown) :]],
         },
         "own_events": state["own"],
+        "batches": _batches(state, measure),
+        "imports": _imports(state.get("imports"), measure),
+        "archived_at": (state.get("archived") or {}).get("at"),
+    }
+
+
+def _batches(state: dict[str, Any], measure: Measure) -> dict[str, Any]:
+    opened = parts.opened(state, "batches")
+    few = [
+        {"id": fit(b["id"], measure.name), "title": fit(b["title"], measure.width), **parts.progress(b)}
+        for b in opened[-max(1, measure.shown // 4) :]
+    ]
+    return {"open_count": len(opened), "open": few}
+
+
+def _imports(imports: dict[str, Any] | None, measure: Measure) -> dict[str, Any]:
+    if imports is None:
+        return {"count": 0, "taken": 0, "last": None}
+    last = imports["last"][-1] if imports["last"] else None
+    return {
+        "count": imports["count"],
+        "taken": imports["taken"],
+        "last": _plain(last, measure, "file", "format", "taken", "left", "at"),
     }
 
 

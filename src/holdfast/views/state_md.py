@@ -16,6 +16,7 @@ from holdfast.views.seal import MARK, sealed
 LOOPS = 20
 UNSETTLED = 10
 CONTESTED = 10
+BATCHES = 3
 
 
 def render(state: dict[str, Any]) -> str:
@@ -67,6 +68,17 @@ def _context(state: dict[str, Any]) -> list[str]:
     if len(unsettled) > UNSETTLED:
         lines.append(
             f"**Decided, not confirmed:** {len(unsettled) - UNSETTLED} more; `holdfast recover` lists all"
+        )
+    batches = parts.opened(state, "batches")
+    lines += [
+        f"**Batch:** {inline(batch['id'])} {inline(batch['title'], 120)}: {parts.counted(batch)}"
+        for batch in batches[-BATCHES:]
+    ]
+    if len(batches) > BATCHES:
+        lines.append(f"**Batch:** {len(batches) - BATCHES} more; `holdfast batch status ID` shows one")
+    if state.get("archived"):
+        lines.append(
+            f"**Archived:** {inline(_minute(state['archived']['at']))}; `holdfast restore` takes it out"
         )
     return ["## Current Context", "", *lines, ""]
 

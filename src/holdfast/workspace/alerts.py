@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from holdfast.errors import HoldfastError
 from holdfast.typed import TYPE_CHECKING
+from holdfast.views.fence import fenced
 
 if TYPE_CHECKING:
     from holdfast.workspace.session import Session
@@ -19,10 +20,11 @@ def alerts(session: Session) -> list[str]:
     except HoldfastError:
         stale = []
     found += [
-        f"CHANGED {entry['path']} is {entry['problem']} since {entry['at'][:16]}" for entry in stale[:_SHOWN]
+        f"CHANGED {fenced(entry['path'], 200)} is {_problem(entry['problem'])} since {entry['at'][:16]}"
+        for entry in stale[:_SHOWN]
     ]
     if len(stale) > _SHOWN:
-        found.append(f"CHANGED {len(stale) - _SHOWN} more files: `holdfast ref stale`")
+        found.append(f"CHANGED {len(stale) - _SHOWN} more files: `holdfast ref check`")
     return found
 
 
@@ -45,12 +47,18 @@ def _said(head: str) -> str:
 
 def _others(session: Session) -> list[str]:
     try:
-        people = session.workspace.presence.who()
+        presence = session.workspace.presence
+        people = presence.who()
     except HoldfastError:
         return []
     name = f"{session.user}/{session.id}"
     return [
-        f"ALSO AT WORK on this session: {person['by']} in {person['worktree']}, last seen {person['seen'][:16]}"
+        f"ALSO AT WORK on this session: {fenced(str(person['by']), 60)} in "
+        f"{fenced(str(person['worktree']), 200)}, last seen {person['seen'][:16]}"
         for person in people
-        if person["state"] == "alive" and person["session"] == name and not person["me"]
+        if person["state"] == "alive" and person["session"] == name and not presence.is_same_agent(person)
     ][:_SHOWN]
+
+
+def _problem(text: str) -> str:
+    return text if text in ("gone", "changed") else fenced(text, 120)

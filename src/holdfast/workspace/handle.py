@@ -18,6 +18,7 @@ from holdfast.core.numbers import Mint
 from holdfast.errors import Conflict, Forbidden, NotFound, Usage
 from holdfast.store.protocol import Ground, Planned
 from holdfast.typed import TYPE_CHECKING, Any, Record, Self
+from holdfast.workspace import gate
 from holdfast.workspace.working_set import WorkingSet
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ class Receipt(Record):
 
 class Handle:
     """A stream of a workspace, with its state."""
+
+    secrets: str | None = None
+    """What becomes of secrets, if this handle has a policy of its own; see ``with_secrets``."""
 
     def __init__(self, workspace: Workspace, stream: str) -> None:
         self.workspace = workspace
@@ -101,7 +105,7 @@ class Handle:
         judged = not isinstance(rule, list)
         given: Planned | None = None
         if isinstance(rule, list):
-            draft = Draft(tuple(rule), workspace.by, workspace.origin, op)
+            draft = gate.passed(self, Draft(tuple(rule), workspace.by, workspace.origin, op))
             given = Planned(draft, {}, codec.content_of(draft))
         lease = self._lease
 
@@ -121,7 +125,7 @@ class Handle:
             events = tuple(rule(working_set.state, mint))
             if working_set.archived and any(event.type != "session.restored" for event in events):
                 raise _archived(self.stream)
-            return Planned(Draft(events, workspace.by, workspace.origin, op), mint.given)
+            return Planned(gate.passed(self, Draft(events, workspace.by, workspace.origin, op)), mint.given)
 
         if judged and working_set.crowded:
             # Others are writing: what they wrote by now is read and folded while they can go on writing.
@@ -146,6 +150,13 @@ class Handle:
         held.__dict__.update(self.__dict__)
         held._lease = lease
         return held
+
+    def with_secrets(self, policy: str) -> Self:
+        """This handle with a policy of its own: ``refuse``, ``redact`` or ``allow`` secrets in what it writes."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other.secrets = gate.checked(policy, "secrets")
+        return other
 
     def update(self, change: Callable[[Self], Any], *, tries: int = 100) -> Any:
         """Read, decide, write, and do it all again if somebody wrote in between.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from holdfast.core import commit as codec
 from holdfast.core.commit import Commit
 from holdfast.typed import Any, Record
 from holdfast.workspace.handle import Handle
@@ -47,6 +48,22 @@ def matching(handle: Handle, wanted: Filter, limit: int = 0) -> list[Commit]:
             if len(found) == limit:
                 break
     return found
+
+
+def log_page(handle: Handle, number: int, size: int) -> tuple[list[Commit], int]:
+    """A page of the log, counted from 1 and from the oldest commit, and how many commits there are."""
+    total = handle.version
+    first = (number - 1) * size
+    count = max(0, min(size, total - first))
+    if not count:
+        return [], total
+    # Whatever is nearer: the last page of a long log costs no more than the first.
+    after = total - first - count
+    backwards = after < first
+    lines = iter(handle.workspace.store.read(handle.stream, None, newest_first=backwards).lines)
+    skipped = after if backwards else first
+    wanted = [line for _, line in zip(range(skipped + count), lines, strict=False)][skipped:]
+    return [codec.decode(line) for line in (reversed(wanted) if backwards else wanted)], total
 
 
 def find_thing(handle: Handle, short_id: str) -> list[dict[str, Any]]:

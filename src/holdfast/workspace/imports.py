@@ -14,6 +14,7 @@ from holdfast.core.foreign import Left, Record
 from holdfast.core.hashing import blake2b
 from holdfast.core.text import one_line
 from holdfast.errors import HoldfastError, NotFound, TooLarge
+from holdfast.workspace.cleaning import Cleaning
 from holdfast.workspace.handle import Handle
 from holdfast.workspace.session import Session
 from holdfast.workspace.taking import PROJECT_KINDS, TAKERS
@@ -37,6 +38,8 @@ class Imported(NamedTuple):
     repeated: int
     """Records that stood in the file more than once."""
     left: list[Left]
+    secrets: list[Left]
+    """Lines with a secret, in whose place a placeholder was kept (or which was allowed)."""
 
 
 def bring_in(
@@ -57,8 +60,16 @@ def bring_in(
         )
     text, encoding = _decoded(data)
     chosen = format_name or foreign.recognise(name, text)
-    own = Workspace(workspace.store, user=workspace.user, by=workspace.by, origin="import")
-    run = _Run(own, name[-200:], data, text, chosen, session)
+    own = Workspace(
+        workspace.store,
+        user=workspace.user,
+        by=workspace.by,
+        origin="import",
+        secrets=workspace.secrets,
+        way="import",
+    )
+    cleaning = Cleaning(own, name, data)
+    run = _Run(own, name[-200:], cleaning, text, chosen, session)
     run.keep_original(encoding)
     run.take_all()
     report = run.end()
@@ -68,10 +79,17 @@ def bring_in(
 
 class _Run:
     def __init__(
-        self, workspace: Workspace, name: str, data: bytes, text: str, format_name: str, session: str | None
+        self,
+        workspace: Workspace,
+        name: str,
+        cleaning: Cleaning,
+        text: str,
+        format_name: str,
+        session: str | None,
     ) -> None:
-        self.name, self.data, self.text, self.format = name, data, text, format_name
-        self.digest = blake2b(data, digest_size=16).hexdigest()
+        self.name, self.text, self.format = name, text, format_name
+        self.cleaning, self.data = cleaning, cleaning.data
+        self.digest = blake2b(self.data, digest_size=16).hexdigest()
         self.project: Handle = workspace.project
         self.session: Session | None = None
         self.home: Handle = self.project
@@ -92,7 +110,10 @@ class _Run:
 
     def keep_original(self, encoding: str) -> None:
         """The file's text, in parts, each under an operation id of its own: a death half-way costs nothing."""
-        kept = self.text if encoding == "utf-8" else b64encode(self.data).decode()
+        if encoding == "utf-8":
+            kept = self.data.decode() if self.cleaning.found else self.text
+        else:
+            kept = b64encode(self.data).decode()
         size = concepts.imports.PART
         parts = max(1, -(-len(kept) // size))
         for part in range(parts):
@@ -115,7 +136,7 @@ class _Run:
 
     def _fresh(self, known: set[str], in_project: bool, later: list[Record]) -> Iterator[Record]:
         """The records for a stream that it does not have yet. Reading twice costs less than keeping them all."""
-        for item in foreign.reader(self.format)(self.text):
+        for item in map(self.cleaning.of, foreign.reader(self.format)(self.text)):
             if isinstance(item, Left):
                 if in_project:
                     self.left.append(item)
@@ -195,7 +216,10 @@ class _Run:
                 op=f"import:{self.digest}:ended:{self.home.version}",
             )
         place = f"{self.session.user}/{self.session.id}" if self.session is not None else ""
-        return Imported(self.name, self.format, place, self.taken, self.known, self.repeated, self.left)
+        found = self.cleaning.found
+        return Imported(
+            self.name, self.format, place, self.taken, self.known, self.repeated, self.left, found
+        )
 
 
 class _NothingTaken(HoldfastError):

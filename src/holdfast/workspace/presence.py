@@ -14,8 +14,9 @@ from holdfast.core import moment
 from holdfast.core.hashing import blake2b
 from holdfast.errors import Conflict, Refused, Unavailable
 from holdfast.store import find
-from holdfast.store.shared_folder import Process, SharedFolder, agent, identify, is_alive
+from holdfast.store.shared_folder import Process, SharedFolder, agent, identify, is_alive, is_kin, program
 from holdfast.typed import TYPE_CHECKING, Any, Record
+from holdfast.workspace.gate import passed_value
 
 if TYPE_CHECKING:
     from holdfast.workspace.workspace import Workspace
@@ -76,6 +77,8 @@ class Presence:
         self._workspace = workspace
         self._root = os.path.dirname(where)
         self._here = identify()
+        self.is_program = False
+        """The process is a program of its own, and all that it starts belongs to it."""
         self.process = process or self._here
         said = f"{workspace.by} {self.process} {self._root}"
         self._me = blake2b(said.encode(), digest_size=8).hexdigest()
@@ -131,6 +134,15 @@ class Presence:
 
         return moment.parse(record["seen"]) < wall_clock() - GONE_MS
 
+    def is_same_agent(self, record: dict[str, Any]) -> bool:
+        """Whether a record is of this agent, perhaps by another name: its MCP server, or a command in its shell."""
+        if record["me"]:
+            return True
+        try:
+            return self.is_program and is_kin(Process(*record["process"]), self.process)
+        except (TypeError, KeyError):
+            return False
+
     # -- claims on paths ----------------------------------------------------------------------------------
 
     def claim(self, paths: list[str], *, anyway: bool = False) -> list[dict[str, Any]]:
@@ -140,7 +152,7 @@ class Presence:
         """
         from holdfast.workspace.workspace import wall_clock
 
-        wanted = [self._plain(path) for path in paths]
+        wanted = passed_value(self._workspace, [self._plain(path) for path in paths], "path")[0]
         self.beat()
         with self.folder.held("claims"):
             taken = [
@@ -220,6 +232,13 @@ class Presence:
 def of_agent(workspace: Workspace) -> Presence:
     """Presence as a short command sees it: the agent or person behind the command is the one who is here."""
     return Presence(workspace, agent())
+
+
+def of_program(workspace: Workspace) -> Presence:
+    """Presence as a hook sees it: the program that ran the hook is the one who is here, and its death counts."""
+    presence = Presence(workspace, program())
+    presence.is_program = True
+    return presence
 
 
 def _overlap(one: str, other: str) -> bool:

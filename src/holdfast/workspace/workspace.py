@@ -13,10 +13,10 @@ from holdfast.core.stream import PROJECT, last_part, owner, session_stream, user
 from holdfast.core.text import NAME_CAP, checked_text
 from holdfast.errors import HoldfastError, InvalidName, NoSession, NotFound, Refused
 from holdfast.store import find
-from holdfast.store.protocol import Fault, Store
+from holdfast.store.protocol import Fault, Ground, Planned, Store
 from holdfast.store.url import open_store
 from holdfast.typed import TYPE_CHECKING, Any, Self
-from holdfast.workspace import publish
+from holdfast.workspace import gate, publish
 from holdfast.workspace.handle import Handle
 from holdfast.workspace.session import Session
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 POINTER = "local/current"
 SALT = "local/salt"
+HOOK_LOG = "local/hooks.log"
 
 
 def wall_clock() -> int:
@@ -42,11 +43,14 @@ def open_workspace(
     user: str | None = None,
     by: str | None = None,
     origin: str = "agent",
+    secrets: str | None = None,
+    way: str = "library",
 ) -> Workspace:
     """Open the workspace at ``where``: a folder, a URL, HOLDFAST_URL, or the one found from here upwards.
 
     ``user`` owns the sessions that are started; ``by`` names the actor in every commit (else HOLDFAST_AGENT,
-    else the user).
+    else the user). ``secrets`` says what becomes of secrets in what is written (see ``workspace.gate``): ``refuse``,
+    ``redact`` or ``allow``; without it, the settings decide, which can differ by ``way``.
     """
     environment = os.environ
     target = os.fspath(where) if where is not None else environment.get("HOLDFAST_URL")
@@ -61,19 +65,39 @@ def open_workspace(
         user=checked_name(name, "user"),
         by=by or environment.get("HOLDFAST_AGENT") or name,
         origin=origin,
+        secrets=secrets,
+        way=way,
     )
+
+
+class _Asked(Exception):
+    """Nothing is to be written: the question is answered."""
 
 
 class Workspace:
     """One project's memory. Use it as a context manager, or call ``close`` when done."""
 
-    def __init__(self, store: Store, *, user: str, by: str, origin: str = "agent") -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        user: str,
+        by: str,
+        origin: str = "agent",
+        secrets: str | None = None,
+        way: str = "library",
+    ) -> None:
         if origin not in codec.ORIGINS:
             raise Refused(f"An origin is one of {', '.join(codec.ORIGINS)}, not {origin!r}.")
         self.store = store
         self.user = user
-        self.by = checked_text(by, "actor", cap=NAME_CAP)
+        if way not in gate.WAYS:
+            raise Refused(f"A way in is one of {', '.join(gate.WAYS)}, not {way!r}.")
         self.origin = origin
+        self.secrets = None if secrets is None else gate.checked(secrets, "secrets")
+        self.way = way
+        self.new_key: bytes | None = None
+        self.by = str(gate.passed_value(self, checked_text(by, "actor", cap=NAME_CAP), "actor")[0])
         self._stale: dict[str, Handle] = {}
         self._published = 0
         self._presence: Presence | None = None
@@ -119,12 +143,30 @@ class Workspace:
         return session
 
     def _salt(self) -> bytes:
-        """Random bytes of this place: two clones that start under one op must not begin the same session."""
+        """Bytes of this place alone: two clones that start under one op must not begin the same session.
+
+        Made of the writer, so that processes that start in a new workspace at the same moment make the same.
+        """
         salt = self.store.get(SALT)
         if not salt or len(salt) != 16:
-            salt = os.urandom(16)
+            salt = blake2b(f"salt {self._writer()}".encode()).digest()[:16]
             self.store.put(SALT, salt)
         return salt
+
+    def _writer(self) -> str:
+        """The writer of this place, as an append that writes nothing is told it."""
+        found = ""
+
+        def ask(ground: Ground) -> Planned:
+            nonlocal found
+            found = ground.writer
+            raise _Asked
+
+        try:
+            self.store.append(PROJECT, ask)
+        except _Asked:
+            pass
+        return found
 
     def session(self, name: str | None = None) -> Session:
         """A session by id, or the current one: HOLDFAST_SESSION, else this place's pointer."""
@@ -153,6 +195,17 @@ class Workspace:
             return store.newest_sessions(user, limit)
         streams = self.sessions(user=user)
         return streams[:limit], len(streams)
+
+    def has_archive(self) -> bool:
+        """Whether sessions were put away into ``history/``; an engine without folders keeps them among the others."""
+        from holdfast.workspace.heal import files_store
+
+        store = files_store(self)
+        if store is None:
+            return False
+        from holdfast.store.archive import is_used
+
+        return is_used(store.root)
 
     def pick(self) -> Choice:
         """The session to go on with when nobody names one, and why that one."""
@@ -238,6 +291,10 @@ class Workspace:
             self._presence = of_agent(self)
         return self._presence
 
+    @presence.setter
+    def presence(self, presence: Presence) -> None:
+        self._presence = presence
+
     # -- across sessions ----------------------------------------------------------------------------------
 
     def recover(self) -> list[dict[str, Any]]:
@@ -250,7 +307,18 @@ class Workspace:
 
     def doctor(self, *, fix: bool = False) -> list[Fault]:
         """Everything that is wrong in the workspace; with ``fix``, mend what can be mended without losing anything."""
-        return self.store.check(fix=fix) + publish.check(self, fix=fix)
+        return (
+            self.store.check(fix=fix) + publish.check(self, fix=fix) + gate.check(self) + self._hook_errors()
+        )
+
+    def _hook_errors(self) -> list[Fault]:
+        """What went wrong in hooks, which never say so to the host that calls them."""
+        lines = (self.store.get(HOOK_LOG) or b"").decode("utf-8", "replace").splitlines()
+        if not lines:
+            return []
+        times = "error" if len(lines) == 1 else "errors"
+        what = f"{len(lines):,} {times} in hooks of agents, the last: {lines[-1][:300]}"
+        return [Fault("", HOOK_LOG, what, harmless=True, action="remove the file when it is mended")]
 
     def salvage(self) -> list[Fault]:
         """Bring back commits that git removed from the working tree before a git commit had them."""
@@ -273,6 +341,8 @@ class Workspace:
         While others write to the stream as well, on close only: each of them would have to read all the others.
         """
         self._stale[handle.stream] = handle
+        if self.new_key is not None:
+            gate.keep_key(self)
         if handle.crowded:
             return
         now = time.monotonic_ns()

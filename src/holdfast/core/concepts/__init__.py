@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         preference,
         reference,
         risk,
+        secret,
         session,
         task,
     )
@@ -79,6 +80,7 @@ __all__ = [
     "preference",
     "reference",
     "risk",
+    "secret",
     "session",
     "task",
 ]
@@ -107,9 +109,10 @@ KINDS: dict[str, tuple[str, ...]] = {
         "budget",
         "message",
         "reference",
+        "secret",
     ),
-    "project": ("decision", "note", "own", "backlog", "control", "fact", "order", "imports"),
-    "user": ("note", "own", "preference"),
+    "project": ("decision", "note", "own", "backlog", "control", "fact", "order", "imports", "secret"),
+    "user": ("note", "own", "preference", "secret"),
 }
 """The concepts of each kind of stream, in the order of their parts in the state."""
 
@@ -142,6 +145,7 @@ NOUNS = {
     "preference": "preference",
     "reference": "reference",
     "risk": "risk",
+    "secret": "secret",
     "session": "session",
     "status": "session",
     "task": "task",

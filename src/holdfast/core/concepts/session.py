@@ -20,6 +20,7 @@ EVENTS = {
     "session.paused": 1,
     "session.continued": 1,
     "session.completed": 1,
+    "session.stopped": 1,
     "session.archived": 1,
     "session.restored": 1,
 }
@@ -91,6 +92,11 @@ def _completed(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> N
     state["completed"] = {"outcome": outcome, "at": commit.at, "by": commit.by}
 
 
+def _stopped(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
+    state["recovery"]["last_agent"] = commit.by
+    state["recovery"]["last_action"] = excerpt(data["action"])
+
+
 def _archived(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
     state["archived"] = {"at": commit.at, "by": commit.by}
 
@@ -115,6 +121,7 @@ FOLDS = {
     "session.paused": _paused,
     "session.continued": _continued,
     "session.completed": _completed,
+    "session.stopped": _stopped,
     "session.archived": _archived,
     "session.restored": _restored,
 }
@@ -128,6 +135,7 @@ HEADLINES = {
     "session.completed": lambda data: (
         f"Completed{': ' + one_line(data['outcome']) if data.get('outcome') else ''}"
     ),
+    "session.stopped": lambda data: f"Stopped: {one_line(data['action'])}",
     "session.archived": lambda data: "Archived",
     "session.restored": lambda data: "Taken out of the archive",
 }
@@ -220,6 +228,11 @@ def complete(state: dict[str, Any], outcome: str | None = None) -> list[Event]:
     if outcome is not None:
         data["outcome"] = checked_text(outcome, "outcome")
     return [Event("session.completed", data)]
+
+
+def stop(action: str) -> list[Event]:
+    """An agent has ended its turn: what it did last, and what it left running. Nothing else changes."""
+    return [Event("session.stopped", {"action": checked_text(action, "last action")})]
 
 
 def archive(state: dict[str, Any]) -> list[Event]:

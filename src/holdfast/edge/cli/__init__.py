@@ -79,6 +79,11 @@ GROUPS = {
         "prefer": "rules",
         "ref": "references",
     },
+    "Agent hosts": {
+        "install": "hosts",
+        "uninstall": "hosts",
+        "hook": "hosts",
+    },
     "Checks": {
         "validate": "checks",
         "lint": "checks",
@@ -88,6 +93,7 @@ GROUPS = {
         "schema": "checks",
     },
     "Programs and upkeep": {
+        "mcp": "servers",
         "batch": "batches",
         "import": "imports",
         "archive": "upkeep",
@@ -114,7 +120,12 @@ def load(name: str) -> Command:
 
 def script() -> NoReturn:
     """The installed command. It ends at once: taking the interpreter down in order costs a tenth of a command."""
-    status = main()
+    if sys.argv[1:2] == ["hook"] and "--help" not in sys.argv and "-h" not in sys.argv:
+        from holdfast.edge.hooks import run
+
+        status = run(sys.argv[2:])
+    else:
+        status = main()
     sys.stderr.flush()
     os._exit(status)
 

@@ -11,21 +11,10 @@ from holdfast.edge.cli.command import Command, Output, group, on_session, receip
 from holdfast.edge.render import clean, paint
 from holdfast.errors import NotFound, Usage
 from holdfast.typed import Any
+from holdfast.views.parts import progress
 from holdfast.workspace.session import Session
 
 _WIDTH = 30
-
-
-def progress(batch: dict[str, Any]) -> dict[str, Any]:
-    """The counts of a batch."""
-    failed = {int(tries): items for tries, items in batch["failed"].items()}
-    return {
-        "total": batch["total"],
-        "done": ranges.count(batch["done"]),
-        "failed": sum(ranges.count(items) for tries, items in failed.items() if tries > batch["retries"]),
-        "to_retry": sum(ranges.count(items) for tries, items in failed.items() if tries <= batch["retries"]),
-        "running": len(batch["running"]),
-    }
 
 
 def _as_data(batch: dict[str, Any]) -> dict[str, Any]:

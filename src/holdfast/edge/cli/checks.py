@@ -7,7 +7,7 @@ import json
 import os
 import sys
 
-from holdfast.edge.cli.command import Command, Output, open_here
+from holdfast.edge.cli.command import Command, Output, allow_secret, open_here
 from holdfast.edge.render import clean, paint
 from holdfast.errors import NoWorkspace, Usage
 from holdfast.typed import TYPE_CHECKING
@@ -118,6 +118,7 @@ def _sync_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--accept", action="store_true", help="take the changes in; without it they are only shown"
     )
+    allow_secret(parser)
 
 
 def _sync(arguments: argparse.Namespace) -> Output:

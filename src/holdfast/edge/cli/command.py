@@ -101,7 +101,17 @@ def parser(name: str, command: Command) -> argparse.ArgumentParser:
         common.add_argument(
             "--expect", metavar="VERSION", type=int, help="write only if the stream has this version"
         )
+        allow_secret(common)
     return built
+
+
+def allow_secret(parser: argparse._ActionsContainer) -> None:
+    """The option of every command that writes what it is told."""
+    parser.add_argument(
+        "--allow-secret",
+        action="store_true",
+        help="write also what looks like a secret; the commit tells that it was allowed",
+    )
 
 
 _WITH_VALUE = ("--workspace", "--session", "--op", "--expect")
@@ -161,7 +171,8 @@ def open_here(arguments: argparse.Namespace) -> Workspace:
     from holdfast.workspace.workspace import open_workspace
 
     origin = "agent" if os.environ.get("HOLDFAST_AGENT") else "human"
-    return open_workspace(arguments.workspace, origin=origin)
+    secrets = "allow" if getattr(arguments, "allow_secret", False) else None
+    return open_workspace(arguments.workspace, origin=origin, secrets=secrets, way="cli")
 
 
 def done(text: str, receipt: Receipt, **more: Any) -> Output:

@@ -145,7 +145,11 @@ COMMANDS = {
                 "Make the block anew; the rest of the file stays as it is.",
                 _agents_arguments,
                 _agents,
-                ("holdfast agents-md", "holdfast agents-md --check", "holdfast agents-md --file CLAUDE.md"),
+                (
+                    "holdfast agents-md block",
+                    "holdfast agents-md block --check",
+                    "holdfast agents-md block --file CLAUDE.md",
+                ),
             ),
             "prune": Command(
                 "Move the oldest dated entries to an archive file until AGENTS.md is small enough.",

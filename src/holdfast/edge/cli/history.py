@@ -4,19 +4,51 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 
 from holdfast.core import moment
-from holdfast.edge.cli.command import Command, Output, on_session
+from holdfast.core.ids import checked_name
+from holdfast.core.stream import PROJECT, user_stream
+from holdfast.edge.cli.command import Command, Output, on_session, open_here
 from holdfast.edge.render import clean, paint, when
-from holdfast.errors import NotFound
+from holdfast.errors import NotFound, Usage
 from holdfast.typed import Any
 from holdfast.views import state_json
+from holdfast.workspace.handle import Handle
 from holdfast.workspace.history import Filter, find_thing, matching
+from holdfast.workspace.person import Person
 from holdfast.workspace.session import Session
 from holdfast.workspace.workspace import wall_clock
 
 
+def _stream_arguments(parser: argparse.ArgumentParser) -> None:
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--project", action="store_true", help="of the project, not of a session")
+    which.add_argument(
+        "--user",
+        nargs="?",
+        const="",
+        metavar="NAME",
+        help="of a user (without a name: yours), not of a session",
+    )
+
+
+def _on_stream(arguments: argparse.Namespace, act: Callable[[Handle, dict[str, str]], Output]) -> Output:
+    """Run ``act`` on the stream that is meant, with how it is named in the answer."""
+    if not arguments.project and arguments.user is None:
+        return on_session(arguments, lambda session: act(session, {"session": session.id}), publish=False)
+    with open_here(arguments) as workspace:
+        if arguments.project:
+            return act(workspace.project, {"stream": PROJECT})
+        name = user_stream(checked_name(arguments.user, "user")) if arguments.user else workspace.me.stream
+        handle = Person(workspace, name)
+        if not handle.version and arguments.user:
+            raise NotFound(f"There is nothing of the user {arguments.user[:80]}.")
+        return act(handle, {"stream": name})
+
+
 def _log_arguments(parser: argparse.ArgumentParser) -> None:
+    _stream_arguments(parser)
     parser.add_argument(
         "--type", metavar="TYPE", help="events of this type, or beginning with it: decision, x.build"
     )
@@ -56,10 +88,12 @@ def _log(arguments: argparse.Namespace) -> Output:
         arguments.grep.lower() if arguments.grep else None,
     )
 
-    def act(session: Session) -> Output:
+    def act(handle: Handle, named: dict[str, str]) -> Output:
         if arguments.git:
-            return _log_of_git(session, arguments.limit)
-        commits = matching(session, wanted, arguments.limit)
+            if not isinstance(handle, Session):
+                raise Usage("--git is about a session, not about a project or a user.")
+            return _log_of_git(handle, arguments.limit)
+        commits = matching(handle, wanted, arguments.limit)
         lines = []
         for commit in commits:
             for event in commit.events:
@@ -78,9 +112,9 @@ def _log(arguments: argparse.Namespace) -> Output:
             }
             for c in commits
         ]
-        return Output("\n".join(lines) or "No commit matches.", {"session": session.id, "commits": data})
+        return Output("\n".join(lines) or "No commit matches.", {**named, "commits": data})
 
-    return on_session(arguments, act, publish=False)
+    return _on_stream(arguments, act)
 
 
 def _point(text: str) -> int | str:
@@ -88,6 +122,7 @@ def _point(text: str) -> int | str:
 
 
 def _show_arguments(parser: argparse.ArgumentParser) -> None:
+    _stream_arguments(parser)
     parser.add_argument(
         "id", nargs="?", help="a decision such as D-12: everything the log has of it, in full"
     )
@@ -97,31 +132,33 @@ def _show_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _show(arguments: argparse.Namespace) -> Output:
-    def act(session: Session) -> Output:
+    def act(handle: Handle, named: dict[str, str]) -> Output:
         if arguments.id:
-            found = find_thing(session, arguments.id)
+            found = find_thing(handle, arguments.id)
             if not found:
                 raise NotFound(f"The log has nothing about {arguments.id[:40]}.")
             lines = []
             for entry in found:
                 lines.append(paint(f"{when(entry['at'])}  {entry['type']}  by {clean(entry['by'])}", "bold"))
                 lines += [f"  {key}: {clean(value)}" for key, value in entry["data"].items()]
-            return Output("\n".join(lines), {"session": session.id, "events": found})
-        state = session.at(_point(arguments.at)) if arguments.at else session.peek().state
-        shown = json.dumps(state_json.contract(state), ensure_ascii=False, indent=2)
-        return Output(clean(shown), {"session": session.id, "version": state["commits"], "state": state})
+            return Output("\n".join(lines), {**named, "events": found})
+        state = handle.at(_point(arguments.at)) if arguments.at else handle.peek().state
+        contract = state_json.contract(state) if state["kind"] == "session" else state
+        shown = json.dumps(contract, ensure_ascii=False, indent=2)
+        return Output(clean(shown), {**named, "version": state["commits"], "state": state})
 
-    return on_session(arguments, act, publish=False)
+    return _on_stream(arguments, act)
 
 
 def _diff_arguments(parser: argparse.ArgumentParser) -> None:
+    _stream_arguments(parser)
     parser.add_argument("before", metavar="A", help="a version, 7d, 2026-01-21, 2026-01-21T14:30")
     parser.add_argument("after", metavar="B", help="likewise")
 
 
 def _diff(arguments: argparse.Namespace) -> Output:
-    def act(session: Session) -> Output:
-        changes = session.diff(_point(arguments.before), _point(arguments.after))
+    def act(handle: Handle, named: dict[str, str]) -> Output:
+        changes = handle.diff(_point(arguments.before), _point(arguments.after))
         lines = []
         for change in changes:
             lines.append(f"{paint(clean(change['what'], 80), 'bold')}: {change['change']}")
@@ -129,9 +166,9 @@ def _diff(arguments: argparse.Namespace) -> Output:
                 lines.append(paint(f"  - {_short(change['before'])}", "red"))
             if "after" in change:
                 lines.append(paint(f"  + {_short(change['after'])}", "green"))
-        return Output("\n".join(lines) or "Nothing changed.", {"session": session.id, "changes": changes})
+        return Output("\n".join(lines) or "Nothing changed.", {**named, "changes": changes})
 
-    return on_session(arguments, act, publish=False)
+    return _on_stream(arguments, act)
 
 
 def _short(value: Any) -> str:
@@ -147,18 +184,24 @@ COMMANDS = {
             "holdfast log",
             "holdfast log --type decision --since 7d",
             "holdfast log --grep migration --limit 5 --json",
+            "holdfast log --project --type backlog",
         ),
     ),
     "show": Command(
         "Show one thing in full, or the state as it was.",
         _show_arguments,
         _show,
-        ("holdfast show D-12", "holdfast show --at 40", "holdfast show --at 2026-01-21T14:30 --json"),
+        (
+            "holdfast show D-12",
+            "holdfast show --at 40",
+            "holdfast show --at 2026-01-21T14:30 --json",
+            "holdfast show BL-3 --project",
+        ),
     ),
     "diff": Command(
         "Show what changed in the state between two points.",
         _diff_arguments,
         _diff,
-        ("holdfast diff 40 52", "holdfast diff 2026-01-20 2026-01-21"),
+        ("holdfast diff 40 52", "holdfast diff 2026-01-20 2026-01-21", "holdfast diff 7d 0d --user"),
     ),
 }

@@ -6,7 +6,7 @@ import argparse
 import os
 
 from holdfast.core.foreign import FORMATS, MAX_SIZE
-from holdfast.edge.cli.command import Command, Output, open_here
+from holdfast.edge.cli.command import Command, Output, allow_secret, open_here
 from holdfast.edge.render import clean, paint
 from holdfast.errors import NotFound, TooLarge
 from holdfast.typed import Any
@@ -20,6 +20,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         "--format", choices=FORMATS, help="what the files are (default: seen from name and text)"
     )
     parser.add_argument("--all", action="store_true", help="show every line that was left, not the first few")
+    allow_secret(parser)
 
 
 def _import(arguments: argparse.Namespace) -> Output:
@@ -36,7 +37,15 @@ def _import(arguments: argparse.Namespace) -> Output:
                 session=arguments.session,
             )
             lines += _told(found, most=None if arguments.all else _SHOWN)
-            reports.append({**found._asdict(), "left": [left._asdict() for left in found.left]})
+            reports.append(
+                {
+                    **found._asdict(),
+                    "left": [left._asdict() for left in found.left],
+                    "secrets": [
+                        {"line": left.line, "kind": left.text, "what": left.why} for left in found.secrets
+                    ],
+                }
+            )
     return Output("\n".join(lines), {"imports": reports})
 
 
@@ -50,6 +59,12 @@ def _told(found: Any, most: int | None) -> list[str]:
     ]
     if found.known or found.repeated:
         lines.append(f"  {found.known:,} were there already, {found.repeated:,} are repeats of another line")
+    for left in found.secrets[:most]:
+        lines.append(
+            f"  {clean(found.file, 100)}:{left.line}: what looks like a secret ({left.text}): {left.why}"
+        )
+    if most is not None and len(found.secrets) > most:
+        lines.append(f"  …and {len(found.secrets) - most:,} more lines with secrets: add --all or --json")
     for left in found.left[:most]:
         lines.append(
             f"  {clean(found.file, 100)}:{left.line}: {clean(left.why, 100)}: {clean(left.text, 100)}"

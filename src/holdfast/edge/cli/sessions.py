@@ -6,7 +6,7 @@ import argparse
 
 from holdfast.core import contested
 from holdfast.core.stream import last_part, owner
-from holdfast.edge.cli.command import Command, Output, on_session, open_here
+from holdfast.edge.cli.command import Command, Output, allow_secret, on_session, open_here
 from holdfast.edge.render import clean, paint, table, when
 from holdfast.errors import Usage
 from holdfast.typed import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ def _start_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("goal", help="what the session is for")
     parser.add_argument("--phases", metavar="A,B,C", help="the phases of the work, in order")
     parser.add_argument("--op", metavar="TEXT", help="operation id: the same one twice starts one session")
+    allow_secret(parser)
 
 
 def _start(arguments: argparse.Namespace) -> Output:
@@ -88,11 +89,33 @@ def _status_text(session: Session, shown: dict[str, Any]) -> str:
             lines += _things(
                 part["open"], part["open_count"], "title" if name == "loops" else "text", "--json"
             )
+    batches = shown["batches"]
+    if batches["open_count"]:
+        lines.append(f"batches  {batches['open_count']}")
+        for batch in batches["open"]:
+            lines.append(
+                f"  {paint(clean(batch['id'], 30), 'yellow')}  {clean(batch['title'], 80)}: {_far(batch)}"
+            )
+    if shown["imports"]["last"]:
+        last = shown["imports"]["last"]
+        lines.append(
+            f"imported {shown['imports']['count']}, last {clean(last['file'], 80)}: {last['taken']:,} taken, "
+            f"{last['left']:,} lines left"
+        )
+    if shown["archived_at"]:
+        lines.append(
+            paint(f"archived {when(shown['archived_at'])}; `holdfast restore` takes it out", "yellow")
+        )
     if shown["budget"] and shown["budget"]["total"]:
         budget = shown["budget"]
         lines.append(f"tokens   {budget['used']:,} of {budget['total']:,}, {clean(budget['zone'], 20)}")
     lines.append(f"last     {when(shown['updated_at'])} by {clean(shown['updated_by'], 60)}")
     return "\n".join(lines)
+
+
+def _far(batch: dict[str, Any]) -> str:
+    failed = f", {batch['failed']:,} failed" if batch["failed"] else ""
+    return f"{batch['done']:,} of {batch['total']:,} done{failed}"
 
 
 def _place_lines(shown: dict[str, Any]) -> list[str]:
@@ -208,13 +231,18 @@ def _sessions_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--user", help="only this user's")
     parser.add_argument("--limit", type=int, default=20, metavar="N", help="how many to show (default: 20)")
     parser.add_argument("--all", action="store_true", help="look into every worktree and branch")
+    parser.add_argument("--archived", action="store_true", help="the archived ones")
 
 
 def _sessions(arguments: argparse.Namespace) -> Output:
     with open_here(arguments) as workspace:
         if arguments.all:
             return _everywhere(workspace)
-        streams, total = workspace.page(arguments.user, arguments.limit)
+        if arguments.archived:
+            streams, total = _archived(workspace, arguments.user, arguments.limit)
+        else:
+            streams, total = workspace.page(arguments.user, arguments.limit)
+        more = not arguments.archived and workspace.has_archive()
         current = workspace.current()
         rows = []
         for stream in streams:
@@ -228,8 +256,12 @@ def _sessions(arguments: argparse.Namespace) -> Output:
                     "updated_at": state["updated"],
                     "unsettled": len(state["decisions"]["open"]),
                     "current": current == f"{owner(stream)}/{last_part(stream)}",
+                    "archived_at": (state["archived"] or {}).get("at"),
                 }
             )
+    if not rows and (arguments.archived or more):
+        said = "--archived shows what is archived." if more else "Nothing is archived."
+        return Output(f"No sessions here. {said}", {"sessions": [], "total": 0})
     if not rows:
         return Output("No sessions yet: holdfast start GOAL begins one.", {"sessions": [], "total": 0})
     cells = [
@@ -247,7 +279,16 @@ def _sessions(arguments: argparse.Namespace) -> Output:
     text = table(cells, (" ", "session", "user", "last commit", "phase", "open", "goal"))
     if total > len(rows):
         text += f"\n{total - len(rows)} more: --limit N shows them."
+    if more:
+        text += "\nThere are archived sessions: --archived shows them."
     return Output(text, {"sessions": rows, "total": total})
+
+
+def _archived(workspace: Workspace, user: str | None, limit: int) -> tuple[list[str], int]:
+    from holdfast.workspace.upkeep import archived
+
+    found = [session.stream for session in archived(workspace) if user in (None, session.user)]
+    return found[:limit], len(found)
 
 
 def _everywhere(workspace: Workspace) -> Output:

@@ -26,6 +26,13 @@ def _init_arguments(parser: argparse.ArgumentParser) -> None:
         help="have this clone merge views without conflicts (asked on a terminal)",
     )
     parser.add_argument(
+        "--install",
+        metavar="HOST",
+        action="append",
+        help="put hooks into an agent host's settings here, as `holdfast install` does; auto: all that are found "
+        "(asked on a terminal)",
+    )
+    parser.add_argument(
         "--commit-hook", action="store_true", help="name the session in the message of every git commit"
     )
 
@@ -39,7 +46,31 @@ def _init(arguments: argparse.Namespace) -> Output:
     else:
         text = f"{root} is ready. Next: {paint('holdfast start GOAL', 'bold')}"
     told = _tell_git(root, arguments)
-    return Output("\n".join([text, *told]), {"workspace": root, "made": made, "git": told})
+    hosts, shown = _tell_hosts(root, arguments, made=bool(made))
+    data = {"workspace": root, "made": made, "git": told, "hosts": hosts}
+    return Output("\n".join([text, *told, *shown]), data)
+
+
+def _tell_hosts(root: str, arguments: argparse.Namespace, *, made: bool) -> tuple[list[str], list[str]]:
+    """Put hooks into the settings of agent hosts, only if asked to; returns which, and what to say."""
+    wanted = arguments.install
+    if wanted is None and (not made or arguments.json or not _is_terminal()):
+        return [], []
+    from holdfast.edge.cli.hosts import install_output
+    from holdfast.edge.install.run import install
+    from holdfast.edge.install.targets import Place, present
+
+    place = Place(False, os.path.dirname(root), os.path.expanduser("~"), os.environ)
+    if wanted is None:
+        found = present(place)
+        question = f"Put hooks into this project's settings of {', '.join(found)}, so that agents remember?"
+        wanted = found if found and _agreed(question) else []
+    elif "auto" in wanted:
+        wanted = [*(host for host in wanted if host != "auto"), *present(place)]
+    if not wanted:
+        return [], []
+    done = install(wanted, place)
+    return done.hosts, [install_output(done).text]
 
 
 def _tell_git(root: str, arguments: argparse.Namespace) -> list[str]:
@@ -61,15 +92,23 @@ def _tell_git(root: str, arguments: argparse.Namespace) -> list[str]:
 
 def _ask(root: str) -> bool:
     """Ask a person at a terminal, once: everybody else has said no by saying nothing."""
-    import sys
-
     from holdfast.store.git_setup import has_driver, in_git
 
-    if not (sys.stdin.isatty() and sys.stdout.isatty()) or not in_git(root) or has_driver(root):
+    if not _is_terminal() or not in_git(root) or has_driver(root):
         return False
-    sys.stdout.write(
-        "Register a merge driver in this clone's git config, so that views never conflict? [y/N] "
-    )
+    return _agreed("Register a merge driver in this clone's git config, so that views never conflict?")
+
+
+def _is_terminal() -> bool:
+    import sys
+
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _agreed(question: str) -> bool:
+    import sys
+
+    sys.stdout.write(f"{question} [y/N] ")
     sys.stdout.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
@@ -99,7 +138,12 @@ COMMANDS = {
         "Make a workspace in this project. What is there already is left as it is.",
         _init_arguments,
         _init,
-        ("holdfast init", "holdfast init path/to/project", "holdfast init --merge-driver --commit-hook"),
+        (
+            "holdfast init",
+            "holdfast init path/to/project",
+            "holdfast init --merge-driver --commit-hook",
+            "holdfast init --install auto",
+        ),
     ),
     "doctor": Command(
         "Look the workspace over; name everything that is damaged.",

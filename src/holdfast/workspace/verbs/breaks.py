@@ -38,6 +38,10 @@ class Breaks(Handle):
         )
         return self._shown(receipt)
 
+    def stopped(self, action: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
+        """An agent has ended its turn: keep what it did last, for whoever goes on. Nothing else changes."""
+        return self.commit(lambda state, mint: concepts.session.stop(action), op=op, expect=expect)
+
     def discuss(self, topic: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
         """Fork into a discussion; task, focus, status and phase are remembered. One level deep."""
         return self.commit(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from holdfast.core import concepts
 from holdfast.typed import TYPE_CHECKING, Any
+from holdfast.workspace.gate import passed_text
 from holdfast.workspace.handle import Receipt
 from holdfast.workspace.verbs.references import References
 
@@ -25,9 +26,16 @@ class Messages(References):
     ) -> Receipt:
         """Keep a message of a conversation, or what a tool answered. A long text becomes a context file first."""
         concepts.message.check(role, text, tool)
-        file = self._context_file(text) if len(text) > concepts.message.LONG else None
+        if len(text) <= concepts.message.LONG:
+            return self.commit(
+                lambda state, mint: concepts.message.add(state, role, text, tool), op=op, expect=expect
+            )
+        text, told = passed_text(self, text, "message.added.text")  # before it is written anywhere
+        file = self._context_file(text)
         return self.commit(
-            lambda state, mint: concepts.message.add(state, role, text, tool, file), op=op, expect=expect
+            lambda state, mint: concepts.message.add(state, role, text, tool, file) + told,
+            op=op,
+            expect=expect,
         )
 
     def summarize(

@@ -1,0 +1,88 @@
+"""Whether a text may hold a secret at all: asked of everything that is written, so it has to be quick.
+
+It never says no where ``secrets.find`` would find something, and says no to nearly all ordinary text, for which the
+tables of kinds are then not even loaded. Two things make a secret possible: a long word that holds the beginning of a
+known token, or a name such as ``password`` shortly before a colon or an equals sign.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+LONG = 16
+"""No token of a known shape is shorter; shorter secrets are known by the name before them, or stand in a URL."""
+
+_NAMES = ("pass", "pwd", "secret", "token", "credential", "key", "heroku", "datadog", "dd_", "dd-")
+_REACH = 60  # characters from a name to the sign that a value follows; more than any pattern allows
+_NEEDLES = tuple(
+    (mark, tuple(needles.split()))
+    for mark, needles in {
+        "": "ABIA ACCA AIza AKCp AKIA AKID ASIA ATATT3 ATBB ATCTT3 AZDO LTAI MT Mj Mz ND NT Nj Nz OD OT Q~ SK cio "
+        "dapi eyJ oy2 pat xox",
+        "_": "CLOJARS_ access_token$ bkua_ dckr_oat_ dckr_pat_ doo_v1_ dop_v1_ dor_v1_ figd_ fm1_ fm1a_ fm1r_ fm2_ "
+        "fo1_ gho_ ghp_ ghr_ ghs_ ghu_ github_pat_ glc_ glsa_ gsk_ hf_ lin_api_ lin_oauth_ lsv2_ nfp_ npm_ ntn_ "
+        "ops_eyJ pcsk_ pscale_ r8_ re_ rk_live_ rk_test_ rubygems_ sb_secret_ sbp_ secret_ sgp_ shpat_ shpca_ "
+        "shppa_ shpss_ sk_live_ sk_test_ sntrys_ sntryu_ sqa_ sqp_ squ_ whsec_",
+        "-": "-us AGE-SECRET-KEY-1 CFPAT- GOCSPX- HRKU- NRAK- PMAK- glagent- glcbt- gldt- glft- glimt- gloas- glpat- "
+        "glptt- glrt- glsoat- key- pat-eu pat-na pplx- pul- pypi-AgE sk- sq0atp- sq0csp- tvly- v1.0- xai- xapp- "
+        "xkeysib-",
+        ".": ".atlasv1. SG. dp. hooks.slack.com/ hvb. hvr. hvs. sk.eyJ sl. ya29.",
+        "=": "AccountKey= SharedAccessKey= sig=",
+        "/": "1//0 webhooks/",
+        ":": ":AA",
+    }.items()
+)
+_LARGE = 50_000  # characters from which on loading the tables is nothing beside writing them
+_KEY_BLOCK = "-----BEGIN"
+
+
+def may_hold(text: str) -> bool:
+    """Whether ``text`` may hold a secret."""
+    if len(text) > _LARGE:
+        return True
+    if ":" in text or "=" in text or "--" in text:
+        if "://" in text and "@" in text:
+            return True
+        if _is_named(text.lower() if text.isascii() else text.replace("\u0130", "I").lower()):
+            return True
+    long = [word for word in text.split() if len(word) >= LONG]
+    return bool(long) and _begins_token(text, long)
+
+
+@lru_cache(maxsize=64)  # a program's own events have the same names time and again
+def is_name(text: str) -> bool:
+    """Whether a secret may be the value of what is called so."""
+    lowered = text.lower()
+    return any(name in lowered for name in _NAMES)
+
+
+def _is_named(lowered: str) -> bool:
+    flagged = "--" in lowered
+    for name in _NAMES:
+        at = lowered.find(name)
+        while at >= 0:
+            near = lowered[at : at + _REACH]
+            if flagged or ":" in near or "=" in near:
+                return True
+            at = lowered.find(name, at + 1)
+    return False
+
+
+def _begins_token(text: str, long: list[str]) -> bool:
+    if _KEY_BLOCK in text:
+        return True
+    words = " ".join([word for word in long if _is_unlike_words(word)])
+    if not words:
+        return False
+    for mark, needles in _NEEDLES:
+        if mark in words:
+            for needle in needles:
+                if needle in words:
+                    return True
+    lowered = text.lower()
+    return "bearer " in lowered or "basic " in lowered
+
+
+def _is_unlike_words(word: str) -> bool:
+    """Whether there is more in it than small letters and punctuation, such as a path has."""
+    return not word.islower() or (not word.isalpha() and any(map(str.isdigit, word)))

@@ -1,0 +1,126 @@
+"""hook, install, uninstall: agent hosts."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from holdfast.edge.cli.command import Command, Output
+from holdfast.edge.hooks.hosts import NAMES
+from holdfast.typed import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from holdfast.edge.install.run import Done
+
+
+def _hook_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("host", metavar="HOST", help=f"who calls: {', '.join(NAMES)}")
+    parser.add_argument(
+        "event", metavar="EVENT", nargs="?", help="the event, for hosts whose payloads do not name it"
+    )
+
+
+def _hook(arguments: argparse.Namespace) -> Output:
+    from holdfast.edge.hooks import answered
+
+    answer = answered([arguments.host, arguments.event or ""])
+    return Output(answer, {"answer": answer})
+
+
+def _place_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "hosts", metavar="HOST", nargs="*", help=f"{', '.join(NAMES)} (default: all that are found)"
+    )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--user", action="store_true", help="in your own settings, for all projects")
+    where.add_argument("--project", action="store_true", help="in the settings of this project (default)")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be changed; change nothing")
+
+
+def _install(arguments: argparse.Namespace) -> Output:
+    from holdfast.edge.install.run import install, place_of
+
+    done = install(arguments.hosts, place_of(arguments.user, os.environ), dry_run=arguments.dry_run)
+    return install_output(done, dry_run=arguments.dry_run)
+
+
+def install_output(done: Done, *, dry_run: bool = False) -> Output:
+    """What was installed, file by file."""
+    from holdfast.edge.install.targets import NOTES
+
+    lines = _diffs(done)
+    names = ", ".join(done.hosts)
+    if not done.changes:
+        lines.append(f"{names}: installed already; nothing was changed.")
+    elif dry_run:
+        lines.append(f"{names}: nothing was changed (--dry-run).")
+    else:
+        if done.workspace:
+            lines.append(f"{done.workspace} is ready.")
+        lines.append(f"{names}: installed. `holdfast uninstall {' '.join(done.hosts)}` takes it out again.")
+        lines += [NOTES[host] for host in done.hosts if host in NOTES]
+    if not done.everywhere:
+        lines.append(
+            f"holdfast is not on PATH, so its place on this machine was written: {done.command}. Put it on PATH and "
+            "install again before you share these settings."
+        )
+    return Output("\n".join(lines), _data(done, dry_run))
+
+
+def _uninstall(arguments: argparse.Namespace) -> Output:
+    from holdfast.edge.install.run import place_of, uninstall
+
+    done = uninstall(arguments.hosts, place_of(arguments.user, os.environ), dry_run=arguments.dry_run)
+    lines = _diffs(done)
+    names = ", ".join(done.hosts) or "no host"
+    if not done.changes:
+        lines.append(f"{names}: nothing of holdfast is in the settings; nothing was changed.")
+    elif arguments.dry_run:
+        lines.append(f"{names}: nothing was changed (--dry-run).")
+    else:
+        lines.append(f"{names}: taken out. The memory in .state/ is untouched.")
+    return Output("\n".join(lines), _data(done, arguments.dry_run))
+
+
+def _diffs(done: Done) -> list[str]:
+    from holdfast.edge.install.run import diff
+    from holdfast.edge.render import clean
+
+    return [clean(diff(change)).rstrip("\n") for change in done.changes]
+
+
+def _data(done: Done, dry_run: bool) -> dict[str, Any]:
+    def action(before: bytes | None, after: bytes | None) -> str:
+        return "make" if before is None else "remove" if after is None else "change"
+
+    return {
+        "hosts": done.hosts,
+        "dry_run": dry_run,
+        "command": done.command,
+        "files": [
+            {"path": change.path, "action": action(change.before, change.after)} for change in done.changes
+        ],
+    }
+
+
+COMMANDS = {
+    "hook": Command(
+        "Answer a hook of an agent host: its JSON on standard input, the answer in its own dialect. Always ends "
+        "with status 0.",
+        _hook_arguments,
+        _hook,
+        ("holdfast hook claude < payload.json", "holdfast hook copilot sessionStart < payload.json"),
+    ),
+    "install": Command(
+        "Put hooks and the MCP server into the settings of agent hosts. What is there stays; the difference is shown.",
+        _place_arguments,
+        _install,
+        ("holdfast install", "holdfast install claude codex --dry-run", "holdfast install gemini --user"),
+    ),
+    "uninstall": Command(
+        "Take holdfast out of the settings of agent hosts, byte for byte. What it remembers stays.",
+        _place_arguments,
+        _uninstall,
+        ("holdfast uninstall", "holdfast uninstall claude --user"),
+    ),
+}

@@ -1,0 +1,115 @@
+"""Claude Code.
+
+Texts reach the model nested in ``hookSpecificOutput`` at SessionStart, UserPromptSubmit and PostToolUse. What
+PreCompact prints as plain text is put before the summariser; nested it would be an error. At Stop a text would make
+the agent go on, so nothing is said there. A text of more than 10,000 UTF-16 units is replaced by a preview.
+"""
+
+from __future__ import annotations
+
+import json
+
+from holdfast.edge.hooks import tools
+from holdfast.edge.hooks.event import (
+    COMPACTED,
+    COMPACTING,
+    END,
+    ID_CAP,
+    OTHER,
+    PROMPT,
+    START,
+    STOP,
+    TOOL,
+    Event,
+    Payload,
+    parts,
+    text,
+)
+
+KINDS = {
+    "SessionStart": START,
+    "UserPromptSubmit": PROMPT,
+    "PostToolUse": TOOL,
+    "PostToolUseFailure": TOOL,
+    "PreCompact": COMPACTING,
+    "PostCompact": COMPACTED,
+    "Stop": STOP,
+    "StopFailure": STOP,
+    "SessionEnd": END,
+}
+PROJECT = "CLAUDE_PROJECT_DIR"
+AGAIN_AT_PROMPT = False
+"""Whether the brief has to be given with the next prompt after a compaction: here SessionStart comes again."""
+COUNT_BEFORE = ""
+_ASKED = ("", "user", "sdk")
+"""Sources of prompts that a person or a program wrote, and not the host itself."""
+
+
+def size(said: str) -> int:
+    """How long the host takes a text to be."""
+    return len(said.encode("utf-16-le", "surrogatepass")) // 2
+
+
+CAP = 9_900
+
+
+def read(payload: Payload, name: str) -> Event:
+    """The event in a payload."""
+    name = text(payload, "hook_event_name", "hookEventName", cap=ID_CAP) or name
+    kind = KINDS.get(name, OTHER)
+    if kind == STOP and text(payload, "agent_id"):
+        kind = OTHER  # a subagent's turn is not the session's
+    if kind == PROMPT and text(payload, "source") not in _ASKED:
+        kind = OTHER
+    message = text(payload, "last_assistant_message")
+    if name == "StopFailure":
+        message = f"failed: {message or text(payload, 'error')}"
+    event = Event(
+        kind,
+        name,
+        text(payload, "session_id", "sessionId", cap=ID_CAP),
+        text(payload, "cwd"),
+        key=text(payload, "tool_use_id", "turn_id", "prompt_id", cap=ID_CAP),
+        source=text(payload, "source", cap=ID_CAP),
+        prompt=text(payload, "prompt", "initial_prompt"),
+        trigger=text(payload, "trigger", cap=ID_CAP),
+        summary=text(payload, "compact_summary"),
+        message=message,
+        in_flight=tuple(
+            text(task, "description", cap=ID_CAP)
+            for task in parts(payload, "background_tasks")
+            if text(task, "status") == "running"
+        ),
+    )
+    return of_tool(event, payload) if kind == TOOL else event
+
+
+def of_tool(event: Event, payload: Payload) -> Event:
+    """The event with what its tool did."""
+    tool, given = text(payload, "tool_name", cap=ID_CAP), payload.get("tool_input")
+    if event.name == "PostToolUseFailure":
+        command = tools.command_of(given) if isinstance(given, dict) and tools.is_shell(tool) else ""
+        error = text(payload, "error")
+        if payload.get("is_interrupt") is True or not tools.failed(command, tools.exit_code(error)):
+            return event
+        return event._replace(command=command, output=error)
+    if tools.is_edit(tool):
+        return event._replace(edited=tools.edited(given))
+    if tools.is_shell(tool) and isinstance(given, dict):
+        command, said = tools.command_of(given), text(payload, "tool_response")
+        if tools.failed(command, tools.exit_code(said)):
+            return event._replace(command=command, output=said)
+    return event
+
+
+def answer(event: Event, said: str) -> str:
+    """What to print so that the host takes a text in; empty where it would not."""
+    if event.kind == COMPACTING:
+        return said
+    return nested(event, said) if event.kind in (START, PROMPT, TOOL) else ""
+
+
+def nested(event: Event, said: str) -> str:
+    """The form of Claude Code and of those that follow it."""
+    inside = {"hookEventName": event.name, "additionalContext": said}
+    return json.dumps({"hookSpecificOutput": inside}, ensure_ascii=False)

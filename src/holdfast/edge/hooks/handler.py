@@ -1,0 +1,304 @@
+"""The one right thing for each event. Returns the text to put before the model; empty for none."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.core import contested, moment
+from holdfast.edge.hooks import event as events
+from holdfast.edge.hooks.admit import admitted
+from holdfast.edge.hooks.event import Event
+from holdfast.errors import HoldfastError, NoSession
+from holdfast.typed import TYPE_CHECKING, Any
+from holdfast.workspace import noting
+from holdfast.workspace.choose import is_unfinished
+from holdfast.workspace.workspace import open_workspace, wall_clock
+
+if TYPE_CHECKING:
+    from holdfast.edge.hooks.hosts import Host
+    from holdfast.workspace.session import Session
+    from holdfast.workspace.workspace import Workspace
+
+FRESH = (
+    "holdfast keeps the memory of this project in .state/, and no work is under way: the first prompt begins a "
+    "session.\n"
+)
+HOW = (
+    "Before you act on a decision: `holdfast decide TEXT --because WHY`; afterwards: `holdfast settle ID OUTCOME`. "
+    "`holdfast brief` shows this again.\n"
+)
+AWAY_MS = 1_800_000
+"""A conversation whose session nobody wrote to for so long was away."""
+GROWN = 400_000
+"""Bytes of transcript, some 100,000 tokens, after which a host that does not tell may have compacted."""
+
+
+class Call:
+    """One call of a hook: the host, its event, the workspace."""
+
+    def __init__(self, name: str, host: Host, workspace: Workspace, event: Event) -> None:
+        self.name = name
+        self.host = host
+        self.workspace = workspace
+        self.event = event
+
+    # -- finding the session ------------------------------------------------------------------------------
+
+    @property
+    def conversation(self) -> str:
+        return self.event.host_session or "unnamed"
+
+    def op(self, *words: str) -> str:
+        """An operation id: the same event of the same conversation has the same one."""
+        from holdfast.edge.hooks.told import digest
+
+        return f"hook:{self.name}:{digest(self.conversation)}:{':'.join(words)}"[:200]
+
+    def session(self) -> Session | None:
+        """The session that the conversation works on; None if there is none to go on with."""
+        workspace = self.workspace
+        try:
+            found = workspace.for_host(self.name, self.conversation).session
+            if found.peek().archived:
+                found = workspace.pick().session
+                workspace.bind_host(self.name, self.conversation, found)
+        except NoSession:
+            return None
+        current = workspace.current()
+        if current == f"{found.user}/{found.id}" or os.environ.get("HOLDFAST_SESSION"):
+            return found
+        return self._agreed(found, current)
+
+    def _agreed(self, mine: Session, current: str | None) -> Session:
+        """One of two sessions: the conversation's, and the one that commands in this worktree would act on.
+
+        Sessions are started and chosen by people and agents, so if that has happened in the midst of a conversation,
+        the other one is what the work is about now. A conversation that was away takes its own session up again.
+        """
+        workspace = self.workspace
+        updated = mine.peek().state["updated"]
+        fresh = bool(updated) and wall_clock() - moment.from_iso(updated) < AWAY_MS
+        if current is not None and fresh:
+            try:
+                found = workspace.session(current)
+            except HoldfastError:
+                found = None  # its branch is not checked out, or it was archived
+            if found is not None and is_unfinished(found.peek().state):
+                workspace.bind_host(self.name, self.conversation, found)
+                return found
+        return workspace.switch(f"{mine.user}/{mine.id}")
+
+    def begun(self, goal: str) -> Session:
+        """The session that the conversation works on; a new one with that goal if there is none."""
+        found = self.session()
+        if found is None:
+            found = self.workspace.start(goal, op=self.op("start"))
+            self.workspace.bind_host(self.name, self.conversation, found)
+        return found
+
+    def project_goal(self) -> str:
+        where = self.workspace.where
+        return f"Work in {os.path.basename(os.path.dirname(where)) or where}"
+
+    # -- presence -----------------------------------------------------------------------------------------
+
+    def present(self, session: Session) -> None:
+        """Say that the host is at work on the session."""
+        try:
+            self.workspace.presence.beat(f"{session.user}/{session.id}")
+        except (HoldfastError, OSError):
+            pass  # presence is a courtesy; what is recorded does not depend on it
+
+
+def handle(name: str, host: Host, event: Event, where: str) -> str:
+    """Do what an event asks for; returns the text to put before the model."""
+    act = _ACTS.get(event.kind)
+    if act is None:
+        return ""
+    by = os.environ.get("HOLDFAST_AGENT") or name
+    with open_workspace(where, by=by, origin="tool", way="hook") as workspace:
+        from holdfast.workspace.presence import of_program
+
+        try:
+            workspace.presence = of_program(workspace)
+        except HoldfastError:
+            pass
+        return act(Call(name, host, workspace, admitted(workspace, event)))
+
+
+# -- what each event asks for ---------------------------------------------------------------------------------
+
+
+def _start(call: Call) -> str:
+    asked = call.event.prompt
+    session = call.begun(_goal(call)) if is_asked(asked) else call.session()
+    if session is None:
+        return FRESH + HOW
+    call.present(session)
+    return _brief(call, session)
+
+
+def _system(call: Call) -> str:
+    session = call.session()
+    return FRESH + HOW if session is None else _brief(call, session)
+
+
+def _brief(call: Call, session: Session) -> str:
+    from holdfast.edge.hooks.told import Told
+    from holdfast.views.brief import DEFAULT, LEAST
+    from holdfast.workspace.handover import make_brief
+
+    host, budget = call.host, DEFAULT
+    while True:
+        text = f"{make_brief(session, budget).text}\n{HOW}"
+        if host.size(text) <= host.CAP or budget == LEAST:
+            break
+        budget = max(LEAST, min(budget - 100, budget * host.CAP // host.size(text)))
+    count = session.peek().state["compactions"]["count"]
+    Told(call.workspace, call.conversation).briefed(count, _length(call.event.transcript))
+    return cut(host, text)
+
+
+def cut(host: Host, text: str) -> str:
+    """The text up to the last whole line that the host takes in."""
+    while host.size(text) > host.CAP:
+        lines = text.splitlines(keepends=True)
+        shorter = "".join(lines[:-1]) if len(lines) > 1 else text[: len(text) // 2]
+        text = shorter
+    return text
+
+
+def is_asked(prompt: str) -> bool:
+    """Whether somebody wrote it: hosts also send commands and notices of their own."""
+    begin = prompt.lstrip()[:1]
+    return bool(begin) and begin not in "/<"
+
+
+def _goal(call: Call) -> str:
+    return noting.first_line(call.event.prompt, noting.PROMPT_LENGTH) or call.project_goal()
+
+
+def _prompt(call: Call) -> str:
+    event = call.event
+    if not is_asked(event.prompt):
+        return ""
+    session = call.begun(_goal(call))
+    call.present(session)
+    state = session.peek().state
+    noting.prompted(session, event.prompt, wall_clock(), call.op("prompt", event.key) if event.key else None)
+    if call.host.AGAIN_AT_PROMPT and (state["compactions"]["count"] or event.transcript):
+        from holdfast.edge.hooks.told import Told
+
+        told = Told(call.workspace, call.conversation)
+        # A conversation that nobody briefed yet has its start before it, or behind it.
+        lost = -1 < told.compactions() < state["compactions"]["count"]
+        if lost or _length(event.transcript) > told.transcript() + GROWN:
+            return _brief(call, session)
+    return _news(call, state)
+
+
+def _length(transcript: str) -> int:
+    """How large a transcript is; 0 if it cannot be told."""
+    try:
+        return os.path.getsize(transcript) if os.path.isabs(transcript) else 0
+    except (OSError, ValueError):
+        return 0
+
+
+def _news(call: Call, state: dict[str, Any]) -> str:
+    contests = contested.contests(state["registers"])
+    if not contests:
+        return ""
+    from holdfast.edge.hooks.told import Told
+    from holdfast.views.fence import RULE, fenced, token
+
+    lines = []
+    for contest in contests[:5]:
+        rivals = ", ".join(fenced(str(rival["value"]), 100) for rival in contest["rivals"][:3])
+        lines.append(
+            f"holdfast: CONTESTED {token(contest['name'])}: {fenced(str(contest['value']), 100)}, but somebody else "
+            f"has set {rivals}. Set it again to settle it."
+        )
+    new = Told(call.workspace, call.conversation).news(lines)
+    return "\n".join([*new, RULE]) + "\n" if new else ""
+
+
+def _tool(call: Call) -> str:
+    event = call.event
+    if not event.edited and not event.command:
+        return ""
+    session = call.begun(call.project_goal())
+    if event.command:
+        noting.failed(session, event.command, event.output)
+    changed = noting.edited(session, event.edited) if event.edited else []
+    return _shared(call, session, changed) if changed else ""
+
+
+def _shared(call: Call, session: Session, changed: list[str]) -> str:
+    """Claim edited files; somebody else who is at work on one of them is told of, once."""
+    call.present(session)
+    files = session.files
+    try:
+        presence = call.workspace.presence
+        taken = presence.claim([os.path.join(files.project, path) for path in changed], anyway=True)
+        own = (
+            {record["by"] for record in presence.who() if presence.is_same_agent(record)} if taken else set()
+        )
+    except (HoldfastError, OSError):
+        return ""
+    from holdfast.edge.hooks.told import Told
+    from holdfast.views.fence import fenced, token
+
+    lines = [
+        f"holdfast: {token(other['by'])} is at work on {fenced(other['claimed'], 160)} too, since "
+        f"{token(other['since'][:16])} (`holdfast who`)."
+        for other in taken[:5]
+        if other["state"] == "alive" and other["by"] not in own
+    ]
+    new = Told(call.workspace, call.conversation).news(lines) if lines else []
+    return "\n".join(new) + "\n" if new else ""
+
+
+def _compacting(call: Call) -> str:
+    from holdfast.views.keep import keep
+
+    session = call.begun(call.project_goal())
+    event = call.event
+    count = bool(call.host.COUNT_BEFORE) and call.host.COUNT_BEFORE in ("all", event.trigger)
+    noting.compacting(session, event.trigger, event.key, call.op("compacting"), count=count)
+    return cut(call.host, keep(session.peek().state))
+
+
+def _compacted(call: Call) -> str:
+    session = call.begun(call.project_goal())
+    event = call.event
+    key = event.key or str(session.peek().state["messages"]["count"])
+    noting.compacted(session, event.summary, event.trigger, call.op("compacted", key))
+    return ""
+
+
+def _stop(call: Call) -> str:
+    session = call.session()
+    if session is not None:
+        call.present(session)
+        noting.stopped(session, call.event.message, call.event.in_flight, None)
+    return ""
+
+
+def _end(call: Call) -> str:
+    session = call.session()
+    if session is not None:
+        call.workspace.touch(session)  # the views are made anew on the way out
+    return ""
+
+
+_ACTS = {
+    events.START: _start,
+    events.SYSTEM: _system,
+    events.PROMPT: _prompt,
+    events.TOOL: _tool,
+    events.COMPACTING: _compacting,
+    events.COMPACTED: _compacted,
+    events.STOP: _stop,
+    events.END: _end,
+}

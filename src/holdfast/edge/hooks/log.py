@@ -1,0 +1,38 @@
+"""The log of what went wrong in hooks: ``local/hooks.log`` of the workspace. Bounded, for this place alone."""
+
+from __future__ import annotations
+
+import os
+
+LARGEST = 64_000
+"""Bytes; the older half is dropped when it is full."""
+
+
+def note(where: str, what: str, error: Exception) -> None:
+    """Add a line, if there is a workspace; never raises."""
+    try:
+        from holdfast.core.moment import iso
+        from holdfast.store.find import find
+        from holdfast.views.markdown import visible
+        from holdfast.workspace.workspace import HOOK_LOG, wall_clock
+
+        path = os.path.join(find(where), *HOOK_LOG.split("/"))
+        said = f"{iso(wall_clock())} {what}: {type(error).__name__}: {error}"
+        line = " ".join(visible(said).split())[:400] + "\n"
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        _append(path, line.encode("utf-8", "replace"))
+    except Exception:  # noqa: S110 - there is nowhere left to tell it
+        pass
+
+
+def _append(path: str, line: bytes) -> None:
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    try:
+        size = os.fstat(fd).st_size
+        if size + len(line) > LARGEST:
+            kept = os.pread(fd, LARGEST // 2, max(0, size - LARGEST // 2)).partition(b"\n")[2]
+            os.ftruncate(fd, 0)
+            line = kept + line
+        os.write(fd, line)
+    finally:
+        os.close(fd)

@@ -1,0 +1,130 @@
+"""Installing into hosts and taking out again: several files, one decision."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+
+from holdfast.edge.install import plan
+from holdfast.edge.install.files import read
+from holdfast.edge.install.ledger import Entry, Ledger
+from holdfast.edge.install.plan import Change
+from holdfast.edge.install.targets import HOSTS, Place, Target, present, program, targets
+from holdfast.errors import NoWorkspace, Usage
+from holdfast.store import find
+from holdfast.typed import Record
+
+Judge = Callable[[Target, str, Ledger, bytes | None], Change]
+
+
+class Done(Record):
+    """What was changed, or would be."""
+
+    hosts: list[str]
+    changes: list[Change]
+    """Files that differ afterwards."""
+    command: str
+    everywhere: bool
+    """Whether the command is the same on other machines."""
+    workspace: str
+    """The workspace that was made for it; empty if none was."""
+
+
+def place_of(user: bool, environment: Mapping[str, str]) -> Place:
+    """Where to install from here: the project is the folder of the workspace, else the root of the repository."""
+    try:
+        project = os.path.dirname(find.find(os.getcwd()))
+    except NoWorkspace:
+        project = find.project_root(os.getcwd())
+    return Place(user, project, os.path.expanduser("~"), environment)
+
+
+def install(hosts: list[str], place: Place, *, dry_run: bool = False) -> Done:
+    """Put holdfast into the settings of the hosts; all that are present if none is named."""
+    chosen = _checked(hosts) or present(place)
+    if not chosen:
+        raise Usage(
+            "No agent host was found on this machine; nothing was changed.",
+            hint=f"Name one: {', '.join(HOSTS)}.",
+        )
+    command, everywhere = program(place.environment)
+    ledger = Ledger(place.home, place.environment)
+    changes = _judged(chosen, place, command, ledger, plan.install)
+    made = ""
+    if not dry_run:
+        made = "" if place.user else _workspace(place)
+        plan.carry_out(changes, ledger)
+    return Done(chosen, [c for c in changes if c.changes], command, everywhere, made)
+
+
+def uninstall(hosts: list[str], place: Place, *, dry_run: bool = False) -> Done:
+    """Take holdfast out of the settings of the hosts; of all that have it if none is named."""
+    ledger = Ledger(place.home, place.environment)
+    chosen = _checked(hosts) or list(HOSTS)
+    changes = _judged(chosen, place, "holdfast", ledger, plan.uninstall)
+    touched = {change.path for change in changes if change.changes or ledger.get(change.path) is not None}
+    if not hosts:
+        chosen = [h for h in chosen if any(t.path in touched for t in targets(h, place, "holdfast"))]
+    if not dry_run:
+        plan.carry_out(changes, ledger)
+    return Done(chosen, [c for c in changes if c.changes], "", True, "")
+
+
+def _judged(hosts: list[str], place: Place, command: str, ledger: Ledger, judge: Judge) -> list[Change]:
+    """One change per file. Two hosts may share one: what the first makes of it is what the second finds."""
+    found: dict[str, Change] = {}
+    remembered: dict[str, Entry | None] = {}
+    for host in hosts:
+        for target in targets(host, place, command):
+            earlier = found.get(target.path)
+            before = earlier.after if earlier else read(target.path)
+            change = judge(target, host, ledger, before)
+            if earlier is not None:
+                folders = [*earlier.folders, *(f for f in change.folders if f not in earlier.folders)]
+                change = change._replace(before=earlier.before, folders=folders)
+            found[target.path] = change
+            remembered.setdefault(target.path, ledger.get(target.path))
+            ledger.put(target.path, change.entry)
+    for path, entry in remembered.items():
+        ledger.put(path, entry)  # only what is carried out is remembered
+    return list(found.values())
+
+
+def _checked(hosts: list[str]) -> list[str]:
+    for host in hosts:
+        if host not in HOSTS:
+            raise Usage(f"There is no host {host[:40]!r}. There are: {', '.join(HOSTS)}.")
+    return list(dict.fromkeys(hosts))
+
+
+def _workspace(place: Place) -> str:
+    """Make the workspace that the hooks will look for, if the project has none."""
+    try:
+        find.find(place.project)
+    except NoWorkspace:
+        from holdfast.workspace.setup import init
+
+        return init(place.project, given=True)[0]
+    return ""
+
+
+_LONGEST_SHOWN = 150
+
+
+def diff(change: Change) -> str:
+    """What becomes of a file, in the manner of ``diff -u``."""
+    from difflib import unified_diff
+
+    before, after = (
+        (data or b"").decode("utf-8", "replace").splitlines(keepends=True)
+        for data in (change.before, change.after)
+    )
+    if not (before and after) and len(before or after) > _LONGEST_SHOWN:
+        # A file of our own, not somebody's settings: its text is in the package, and nobody reads it here.
+        done = "made" if after else "removed"
+        return f"{change.path}: {done} ({len(before or after)} lines, holdfast's own)\n"
+    old, new = (change.path if data is not None else os.devnull for data in (change.before, change.after))
+    lines = unified_diff(before, after, old, new)
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+    )

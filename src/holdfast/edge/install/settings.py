@@ -1,0 +1,215 @@
+"""One settings file: its text with holdfast in it, and without."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from holdfast.edge.install import jsonc
+from holdfast.errors import Refused
+from holdfast.typed import Any, Record
+
+_OURS = r"(?:^|[\s/\\\"'])holdfast(?:\.exe)?[\"']?\s+hook\s"
+_LINES = ("command", "bash", "powershell")
+
+
+class Merged(Record):
+    """A text with holdfast in it."""
+
+    text: str
+    pieces: list[str]
+    """What was put in, in its own words."""
+    made: list[list[str]]
+    """Paths of the keys that were put in."""
+
+
+def is_hook(value: Any) -> bool:
+    """Whether a hook calls holdfast."""
+    if not isinstance(value, dict):
+        return False
+    lines = [value[name] for name in _LINES if isinstance(value.get(name), str)]
+    return any(re.search(_OURS, line) for line in lines)
+
+
+def is_server(value: Any) -> bool:
+    """Whether an MCP server is ours."""
+    if not isinstance(value, dict):
+        return False
+    command, arguments = value.get("command"), value.get("args", [])
+    words = [*(command if isinstance(command, list) else [command]), *arguments]
+    return len(words) == 2 and words[1] == "mcp" and _name(words[0]) == "holdfast"
+
+
+def _command(server: dict[str, Any] | None) -> Any:
+    return (server or {}).get("command")
+
+
+def _name(command: Any) -> str:
+    return re.split(r"[/\\]", str(command))[-1].removesuffix(".exe")
+
+
+# -- JSON -----------------------------------------------------------------------------------------------------
+
+
+def merged(text: str, wanted: dict[str, Any]) -> Merged:
+    """The text of a JSON file with what is wanted in it; nothing that was there is touched."""
+    found = jsonc.pieces(text, wanted, leaf=2)
+    done = jsonc.with_pieces(text, found)
+    made = [list(path) for piece in found for path in piece.made]
+    jsonc.parse(done)
+    return Merged(done, [piece.text for piece in found], made)
+
+
+def holds(value: Any) -> bool:
+    """Whether anything of ours is in the settings."""
+    return bool(_places(value))
+
+
+def has(text: str, wanted: dict[str, Any]) -> bool:
+    """Whether all that is wanted is in the file, just so, and nothing else of ours."""
+    value = jsonc.parse(text).value
+    if not isinstance(value, dict):
+        return False
+    for key, inside in wanted.items():
+        there = value.get(key)
+        if not isinstance(there, dict):
+            return False
+        for name, entry in inside.items():
+            present = there.get(name)
+            if isinstance(entry, list):
+                if not isinstance(present, list) or any(each not in present for each in entry):
+                    return False
+            elif not is_server(present) or _command(present) != _command(entry):
+                return False
+    entries = [entry for inside in wanted.values() for entry in inside.values()]
+    return len(_places(value)) == sum(len(each) if isinstance(each, list) else 1 for each in entries)
+
+
+def _places(value: Any) -> list[tuple[str | int, ...]]:
+    """The paths of everything of ours, last first, so that taking one out leaves the other paths right."""
+    found: list[tuple[str | int, ...]] = []
+    if not isinstance(value, dict):
+        return found
+    for table in ("mcpServers", "servers", "mcp"):
+        inside = value.get(table)
+        if isinstance(inside, dict) and is_server(inside.get("holdfast")):
+            found.append((table, "holdfast"))
+    hooks = value.get("hooks")
+    for event, entries in hooks.items() if isinstance(hooks, dict) else ():
+        for index, entry in reversed(list(enumerate(entries if isinstance(entries, list) else ()))):
+            if is_hook(entry):
+                found.append(("hooks", event, index))
+                continue
+            handlers = entry.get("hooks") if isinstance(entry, dict) else None
+            ours = (
+                [i for i, each in enumerate(handlers) if is_hook(each)] if isinstance(handlers, list) else []
+            )
+            if ours and len(ours) == len(handlers or ()):
+                found.append(("hooks", event, index))
+            else:
+                found += [("hooks", event, index, "hooks", i) for i in reversed(ours)]
+    return found
+
+
+def withdrawn(text: str, pieces: list[str], made: list[list[str]] | None) -> str:
+    """The text without what is ours: the very pieces if they are still there, else wherever it stands now.
+
+    ``made`` are the keys that were put in; None if nobody remembers, and then what is left empty is taken for ours.
+    """
+    exact = _cut_out(text, pieces)
+    if exact is not None:
+        return exact
+    emptied: list[tuple[str, ...]] = []
+    for path in _places(jsonc.parse(text).value):
+        text = jsonc.without(text, path)
+        emptied += [tuple(str(step) for step in path[:length]) for length in (2, 1) if length < len(path)]
+    known = None if made is None else {tuple(path) for path in made}
+    for empty in sorted(set(emptied), key=len, reverse=True):
+        node = jsonc.at_path(jsonc.parse(text), empty)
+        ours = known is None or any(empty[: length + 1] in known for length in range(len(empty)))
+        if node is not None and not node.value and ours:
+            text = jsonc.without(text, empty)
+    return text
+
+
+def _cut_out(text: str, pieces: list[str]) -> str | None:
+    """The text without the pieces; None if one of them is no longer as it was, or if that leaves something wrong."""
+    for piece in sorted(
+        set(pieces), key=len, reverse=True
+    ):  # a short one may stand inside a long one as well
+        if text.count(piece) != pieces.count(piece):
+            return None
+        text = text.replace(piece, "")
+    try:
+        return text if pieces and not holds(jsonc.parse(text).value) else None
+    except Refused:
+        return None  # the user's own entries stand behind ours: the commas have to be put right
+
+
+def fresh(wanted: dict[str, Any], skeleton: dict[str, Any]) -> str:
+    """The text of a new file."""
+    return json.dumps({**skeleton, **wanted}, indent=2, ensure_ascii=False) + "\n"
+
+
+# -- TOML -----------------------------------------------------------------------------------------------------
+
+_TABLE = "mcp_servers"
+
+
+def _toml(text: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise Refused(f"it is not TOML ({error})") from None
+
+
+def toml_server(text: str) -> Any:
+    """The MCP server ``holdfast`` in a TOML file; None if there is none."""
+    servers = _toml(text).get(_TABLE, {})
+    return servers.get("holdfast") if isinstance(servers, dict) else None
+
+
+def merged_toml(text: str, server: dict[str, Any]) -> Merged:
+    """The text of a TOML file with the server as a table at its end."""
+    line = "\r\n" if "\r\n" in text else "\n"
+    before = "" if not text or text.endswith("\n") else line
+    rows = [f"[{_TABLE}.holdfast]", *(f"{key} = {json.dumps(value)}" for key, value in server.items()), ""]
+    piece = before + (line if text.strip() else "") + line.join(rows)
+    expected = _toml(text)
+    servers = expected.setdefault(_TABLE, {})
+    if not isinstance(servers, dict) or "holdfast" in servers:
+        raise Refused(f"{_TABLE}.holdfast is there already, and was not put there by holdfast")
+    servers["holdfast"] = server
+    if _toml(text + piece) != expected:
+        raise Refused(f"a table {_TABLE}.holdfast at its end would mean something else")
+    return Merged(text + piece, [piece], [])
+
+
+def withdrawn_toml(text: str, pieces: list[str]) -> str:
+    """The text without the server."""
+    expected = _toml(text)
+    server = toml_server(text)
+    if not is_server(server):
+        return text
+    del expected[_TABLE]["holdfast"]
+    for done in (
+        *(text.replace(piece, "") for piece in pieces if text.count(piece) == 1),
+        _without_table(text),
+    ):
+        left = _toml(done)
+        if left == expected or (not expected[_TABLE] and {**left, _TABLE: {}} == expected):
+            return done
+    raise Refused(f"the table {_TABLE}.holdfast is not where holdfast put it; take it out by hand")
+
+
+def _without_table(text: str) -> str:
+    lines = text.splitlines(keepends=True)
+    heads = [i for i, line in enumerate(lines) if line.strip() == f"[{_TABLE}.holdfast]"]
+    if len(heads) != 1:
+        return text
+    end = heads[0] + 1
+    while end < len(lines) and "=" in lines[end] and not lines[end].lstrip().startswith("["):
+        end += 1
+    return "".join(lines[: heads[0]] + lines[end:])

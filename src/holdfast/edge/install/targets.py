@@ -1,0 +1,222 @@
+"""Where each host keeps its settings, and what is put there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+
+from holdfast.errors import Unavailable, Usage
+from holdfast.packages import hosts as tables
+from holdfast.typed import Any, Record
+
+HOSTS = ("claude", "codex", "opencode", "gemini", "copilot", "vscode", "cursor")
+PROGRAMS = {"vscode": "code"}
+_FOLDERS = {
+    "claude": (".claude",),
+    "codex": (".codex",),
+    "opencode": (".config/opencode", ".opencode"),
+    "gemini": (".gemini",),
+    "copilot": (".copilot",),
+    "vscode": (".vscode",),
+    "cursor": (".cursor",),
+}
+"""Folders in the home or in the project that a host makes."""
+_OPENCODE_SCHEMA = "https://opencode.ai/config.json"
+NOTES = {
+    "claude": "Claude Code asks once whether the project's MCP server may be used.",
+    "codex": "Codex runs a hook only after you approved it: it asks at its next start (`/hooks` shows them).",
+    "gemini": "Gemini CLI reads the settings of a project only in folders that you trust.",
+    "copilot": "Copilot runs hooks of a project only in folders that you trust.",
+    "vscode": "VS Code support follows its documentation; it could not be tried out.",
+    "cursor": "Cursor support follows documented names; it could not be tried out.",
+}
+
+
+class Place(Record):
+    """Where to install: for this user, or in one project."""
+
+    user: bool
+    project: str
+    home: str
+    environment: Mapping[str, str]
+
+    def at(self, *parts: str, variable: str = "") -> str:
+        """A file in the user's home (or in the folder that the variable names), or in the project."""
+        if self.user and variable and (named := self.environment.get(variable)):
+            return os.path.join(named, *parts[1:])
+        return os.path.join(self.home if self.user else self.project, *parts)
+
+
+class Target(Record):
+    """One file, and what belongs into it."""
+
+    path: str
+    wanted: dict[str, Any]
+    """Keys of a JSON file, or the server of a TOML file."""
+    kind: str = "json"
+    """``json``, ``toml``, or ``own``: a file that is all ours."""
+    text: str = ""
+    """Of an own file."""
+    skeleton: dict[str, Any] = {}  # noqa: RUF012 - never changed
+    """What a new file has to have besides."""
+
+
+def present(place: Place) -> list[str]:
+    """The hosts that are on this machine, or that the project has settings for."""
+    found = []
+    for host in HOSTS:
+        there = shutil.which(PROGRAMS.get(host, host), path=place.environment.get("PATH"))
+        folders = [
+            os.path.join(base, name) for base in (place.home, place.project) for name in _FOLDERS[host]
+        ]
+        if there or any(os.path.isdir(folder) for folder in folders):
+            found.append(host)
+    return found
+
+
+def program(environment: Mapping[str, str]) -> tuple[str, bool]:
+    """How hosts shall call holdfast, and whether that holds on other machines too.
+
+    The plain name if PATH has it: it survives upgrades and is the same for everybody. Else the script beside this
+    interpreter, by its whole path.
+    """
+    if shutil.which("holdfast", path=environment.get("PATH")):
+        return "holdfast", True
+    for folder in (os.path.dirname(sys.executable), os.path.dirname(os.path.abspath(sys.argv[0]))):
+        path = os.path.join(folder, "holdfast")
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return path, False
+    raise Unavailable(
+        "The command holdfast is neither on PATH nor beside this interpreter; nothing was changed.",
+        hint="Install holdfast as a command (for example with pipx), then install it into the hosts.",
+    )
+
+
+def targets(host: str, place: Place, command: str) -> list[Target]:
+    """The files of a host, and what belongs into each."""
+    if host not in HOSTS:
+        raise Usage(f"There is no host {host[:40]!r}. There are: {', '.join(HOSTS)}.")
+    found: list[Target] = _TARGETS[host](place, command)
+    return found
+
+
+def _hooks(host: str, command: str) -> dict[str, Any]:
+    return {"hooks": _called(tables.hooks(host), command)}
+
+
+def _called(value: Any, command: str) -> Any:
+    """The tables with the command by which hosts can reach it."""
+    if isinstance(value, dict):
+        return {key: _called(each, command) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_called(each, command) for each in value]
+    if isinstance(value, str) and value.startswith("holdfast hook "):
+        return f"{_quoted(command)}{value.removeprefix('holdfast')}"
+    return value
+
+
+def _quoted(command: str) -> str:
+    import shlex
+
+    return shlex.quote(command)
+
+
+def _server(host: str, command: str, table: str = "mcpServers") -> dict[str, Any]:
+    servers = tables.server(host)
+    for entry in servers.values():
+        words = entry["command"]
+        entry["command"] = [command, *words[1:]] if isinstance(words, list) else command
+    return {table: servers}
+
+
+def _claude(place: Place, command: str) -> list[Target]:
+    settings = place.at(".claude", "settings.json", variable="CLAUDE_CONFIG_DIR")
+    if place.user:
+        named = place.environment.get("CLAUDE_CONFIG_DIR")
+        servers = os.path.join(named or place.home, ".claude.json")
+    else:
+        servers = os.path.join(place.project, ".mcp.json")
+    return [Target(settings, _hooks("claude", command)), Target(servers, _server("claude", command))]
+
+
+def _codex(place: Place, command: str) -> list[Target]:
+    hooks = place.at(".codex", "hooks.json", variable="CODEX_HOME")
+    config = place.at(".codex", "config.toml", variable="CODEX_HOME")
+    server = _server("codex", command)["mcpServers"]["holdfast"]
+    return [Target(hooks, _hooks("codex", command)), Target(config, server, kind="toml")]
+
+
+def _gemini(place: Place, command: str) -> list[Target]:
+    settings = place.at(".gemini", "settings.json")
+    return [Target(settings, {**_hooks("gemini", command), **_server("gemini", command)})]
+
+
+def _copilot_hooks(place: Place, command: str) -> Target:
+    """One file for Copilot CLI and for VS Code, which reads the form of the former."""
+    folder = (".copilot", "hooks") if place.user else (".github", "hooks")
+    path = place.at(*folder, "holdfast.json", variable="COPILOT_HOME")
+    return Target(path, _hooks("copilot", command), skeleton={"version": 1})
+
+
+def _copilot(place: Place, command: str) -> list[Target]:
+    servers = place.at(".copilot", "mcp-config.json", variable="COPILOT_HOME")
+    if not place.user:
+        servers = os.path.join(place.project, ".mcp.json")
+    return [_copilot_hooks(place, command), Target(servers, _server("copilot", command))]
+
+
+def _vscode(place: Place, command: str) -> list[Target]:
+    if not place.user:
+        servers = os.path.join(place.project, ".vscode", "mcp.json")
+    elif sys.platform == "darwin":
+        servers = os.path.join(place.home, "Library", "Application Support", "Code", "User", "mcp.json")
+    else:
+        config = place.environment.get("XDG_CONFIG_HOME") or os.path.join(place.home, ".config")
+        servers = os.path.join(config, "Code", "User", "mcp.json")
+    server = Target(servers, _server("vscode", command, "servers"))
+    return [_copilot_hooks(place, command), server]
+
+
+def _cursor(place: Place, command: str) -> list[Target]:
+    return [
+        Target(place.at(".cursor", "hooks.json"), _hooks("cursor", command), skeleton={"version": 1}),
+        Target(place.at(".cursor", "mcp.json"), _server("cursor", command)),
+    ]
+
+
+def _opencode(place: Place, command: str) -> list[Target]:
+    config = place.environment.get("XDG_CONFIG_HOME") or os.path.join(place.home, ".config")
+    base = os.path.join(config, "opencode") if place.user else place.project
+    plugins = os.path.join(base, "plugin") if place.user else os.path.join(base, ".opencode", "plugin")
+    names = [os.path.join(base, name) for name in ("opencode.json", "opencode.jsonc")]
+    settings = next((name for name in names if os.path.exists(name)), names[0])
+    return [
+        Target(os.path.join(plugins, "holdfast.ts"), {}, kind="own", text=_plugin(command)),
+        # Without a schema, OpenCode writes one into the file at its next start.
+        Target(settings, _server("opencode", command, "mcp"), skeleton={"$schema": _OPENCODE_SCHEMA}),
+    ]
+
+
+def _plugin(command: str) -> str:
+    """The plug-in for OpenCode, which names the command in one constant."""
+    import json
+    from importlib import resources
+
+    try:
+        text = resources.files("holdfast.packages").joinpath("opencode", "holdfast.ts").read_text("utf-8")
+    except OSError as error:
+        raise Unavailable("This installation of holdfast lacks its plug-in for OpenCode.") from error
+    return text.replace('const COMMAND = "holdfast"', f"const COMMAND = {json.dumps(command)}", 1)
+
+
+_TARGETS = {
+    "claude": _claude,
+    "codex": _codex,
+    "gemini": _gemini,
+    "copilot": _copilot,
+    "vscode": _vscode,
+    "cursor": _cursor,
+    "opencode": _opencode,
+}

@@ -1,0 +1,137 @@
+"""Messages over standard input and output: one line each, nothing else on standard output."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+from threading import Lock, Semaphore, Thread
+
+from holdfast.edge.mcp import wire
+from holdfast.edge.mcp.protocol import Peer, Server
+from holdfast.edge.mcp.wire import Failure, Json
+from holdfast.typed import Any
+
+IDLE_SECONDS = 0.2
+SLOW_AT_ONCE = 4
+"""Slow requests that run beside the others; one more is answered in turn."""
+
+
+def serve(server: Server) -> None:
+    """Answer standard input until it ends."""
+    if os.isatty(0):
+        say("this is for a program, which speaks MCP over standard input; `holdfast mcp --help` says more")
+    out = os.dup(1)
+    # Whatever prints, here or in a library, must not be taken for a message.
+    os.dup2(2, 1)
+    for descriptor in (0, out):
+        os.set_blocking(descriptor, True)  # some clients leave their end's setting behind
+    Stdio(server, 0, out).run()
+
+
+class Stdio:
+    """One client at two file descriptors."""
+
+    def __init__(self, server: Server, source: int, target: int) -> None:
+        self._server = server
+        self._source, self._target = source, target
+        self._writing = Lock()
+        self._slow = Semaphore(SLOW_AT_ONCE)
+        self._peer = Peer(self._send)
+        self._workers: list[Thread] = []
+
+    def run(self) -> None:
+        """Read lines until the client closes its end."""
+        buffer = bytearray()
+        skipping = False
+        try:
+            while chunk := self._read():
+                start = 0
+                while (end := chunk.find(b"\n", start)) >= 0:
+                    buffer += chunk[start:end]
+                    if not skipping and buffer.strip():
+                        self._take(bytes(buffer))
+                    buffer.clear()
+                    skipping, start = False, end + 1
+                if not skipping:
+                    buffer += chunk[start:]
+                if len(buffer) > wire.MESSAGE_CAP:
+                    buffer.clear()
+                    skipping = True
+                    failure = Failure(
+                        wire.INVALID_REQUEST, f"A message has at most {wire.MESSAGE_CAP:,} bytes."
+                    )
+                    self._send(wire.error(None, failure))
+            if buffer.strip():
+                self._take(bytes(buffer))
+            for worker in self._workers:
+                worker.join()
+        except BrokenPipeError:
+            pass  # the client is gone, and with it everybody who could be answered
+        finally:
+            self._server.leave(self._peer)
+            self._server.offer.rest()
+
+    def _read(self) -> bytes:
+        """The next bytes. When none come for a moment, there is time for what can wait."""
+        ready, _, _ = select.select([self._source], [], [], IDLE_SECONDS)
+        if not ready:
+            self._server.offer.rest()
+        return os.read(self._source, 1 << 16)
+
+    def _take(self, line: bytes) -> None:
+        try:
+            message = wire.decode(line)
+        except Failure as failure:
+            self._send(wire.error(None, failure))
+            return
+        if isinstance(message, list):
+            self._take_batch(message)
+        elif self._is_slow(message) and self._slow.acquire(blocking=False):
+            worker = Thread(target=self._beside, args=(message,), daemon=True)
+            self._workers = [known for known in self._workers if known.is_alive()] + [worker]
+            worker.start()
+        else:
+            self._reply(self._server.answer(message, self._peer))
+
+    def _is_slow(self, message: Any) -> bool:
+        if not isinstance(message, dict) or not isinstance(message.get("params"), dict):
+            return False
+        return self._server.offer.slow(str(message.get("method")), message["params"])
+
+    def _beside(self, message: Any) -> None:
+        try:
+            self._reply(self._server.answer(message, self._peer))
+        except BrokenPipeError:
+            pass
+        finally:
+            self._slow.release()
+
+    def _take_batch(self, messages: list[Any]) -> None:
+        if self._peer.version != wire.BATCHED or not messages:
+            self._send(
+                wire.error(None, Failure(wire.INVALID_REQUEST, "A message is one JSON-RPC 2.0 object."))
+            )
+            return
+        answers = [self._server.answer(message, self._peer) for message in messages]
+        found = [answer for answer in answers if answer is not None]
+        if found:
+            self._write(wire.encode(found))
+
+    def _reply(self, message: Json | None) -> None:
+        if message is not None:
+            self._send(message)
+
+    def _send(self, message: Json) -> None:
+        self._write(wire.encode(message))
+
+    def _write(self, line: bytes) -> None:
+        rest = memoryview(line + b"\n")
+        with self._writing:
+            while rest:
+                rest = rest[os.write(self._target, rest) :]
+
+
+def say(text: str) -> None:
+    """A line in the log, which is standard error."""
+    sys.stderr.write(f"holdfast mcp: {text}\n")

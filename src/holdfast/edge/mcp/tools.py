@@ -1,0 +1,234 @@
+"""The tools: few, with what they take and give described for a model."""
+
+from __future__ import annotations
+
+from holdfast.edge.mcp import verbs
+from holdfast.edge.mcp.tool import Tool
+from holdfast.edge.mcp.verbs import on_session
+from holdfast.edge.mcp.wire import Json
+from holdfast.typed import Any
+
+
+def _text(description: str = "", **more: Any) -> Json:
+    return {"type": "string", **({"description": description} if description else {}), **more}
+
+
+def _texts(description: str) -> Json:
+    return {"type": "array", "items": {"type": "string"}, "description": description}
+
+
+_INTEGER: Json = {"type": "integer"}
+# Told once, in the instructions of the server: here their descriptions would be repeated in every tool.
+_OP = {"op": _text()}
+_SESSION = {"session": _text()}
+_WRITES = {**_OP, **_SESSION}
+_RECEIPT: Json = {
+    "id": _text(),
+    "session": _text(),
+    "version": _INTEGER,
+    "repeated": {"type": "boolean"},
+}
+
+_OPTIONAL = {"optional": True}
+
+TOOLS = (
+    Tool(
+        "brief",
+        "Where the work stands, in one packet: goal, decisions with no known outcome, open questions, next steps. "
+        "Call it first, and again after your context was compacted or lost.",
+        {"budget": {"type": "integer", "minimum": 300, "description": "tokens, default 2000"}, **_SESSION},
+        (),
+        {
+            "session": _text(),
+            "version": _INTEGER,
+            "tokens": _INTEGER,
+            "unsettled": {"type": "array", "items": {"type": "string"}},
+            "text": _text(),
+        },
+        on_session(verbs.brief),
+        reads=True,
+    ),
+    Tool(
+        "status",
+        "The state of the session as data: phase, tasks, loops, decisions, risks, checkpoint, handoff.",
+        dict(_SESSION),
+        (),
+        {
+            "session": _text(),
+            "version": _INTEGER,
+            "state": {"type": "object"},
+            "damaged": {"type": "array", "items": {"type": "string"}},
+        },
+        on_session(verbs.status),
+        reads=True,
+    ),
+    Tool(
+        "search",
+        "Search the log of everything ever committed, newest first. With id, all about one thing in full.",
+        {
+            "text": _text(),
+            "type": _text("decision, loop.closed, …"),
+            "id": _text("such as D-12"),
+            "by": _text(),
+            "since": _text("7d, 12h, 2026-01-21"),
+            "limit": {"type": "integer", "minimum": 1, "maximum": 100, "description": "default 20"},
+            **_SESSION,
+        },
+        (),
+        {
+            "session": _text(),
+            "events": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {name: _text() for name in ("at", "by", "origin", "type", "text")},
+                },
+            },
+        },
+        verbs.search,
+        reads=True,
+        slow=True,
+    ),
+    Tool(
+        "start",
+        "Begin a new piece of work; it becomes the current session. Only if brief finds none that goes on.",
+        {"goal": _text(), "phases": _texts("phases of the work, in order"), **_OP},
+        ("goal",),
+        {"session": _text(), "user": _text(), "version": _INTEGER},
+        verbs.start,
+    ),
+    Tool(
+        "decide",
+        "Write a decision down BEFORE you act on it: when this returns, it is durable. Then act, then settle it.",
+        {
+            "text": _text("what was decided"),
+            "because": _text("why"),
+            "action": _text("what you do now"),
+            "alternatives": _texts("what was rejected"),
+            "revisit_when": _text(),
+            "supersedes": _text("id of a decision"),
+            "op": _text("your id for this call: repeated, it is one commit"),
+            **_SESSION,
+        },
+        ("text", "because"),
+        _RECEIPT,
+        on_session(verbs.decide),
+    ),
+    Tool(
+        "settle",
+        "Say how a decision turned out.",
+        {
+            "id": _text("such as D-12"),
+            "outcome": _text(),
+            "ok": {"type": "boolean", "description": "false: it failed"},
+            **_WRITES,
+        },
+        ("id", "outcome"),
+        _RECEIPT,
+        on_session(verbs.settle),
+    ),
+    Tool(
+        "checkpoint",
+        "Save how far the work has come, and how to go on from there.",
+        {
+            "message": _text(),
+            "last_completed": _text(),
+            "pending": _texts("steps to do"),
+            "instruction": _text("how to go on"),
+            **_WRITES,
+        },
+        ("message",),
+        _RECEIPT,
+        on_session(verbs.checkpoint),
+    ),
+    Tool(
+        "note",
+        "Keep a fact worth keeping.",
+        {"text": _text(), **_WRITES},
+        ("text",),
+        _RECEIPT,
+        on_session(verbs.note),
+    ),
+    Tool(
+        "loop",
+        "Open questions: add (text), explore (id), close (id, text = the answer; decide makes a decision of it).",
+        {
+            "do": _text(enum=["add", "explore", "close"]),
+            "id": _text(),
+            "text": _text(),
+            "context": _text("where it came up"),
+            "decide": _text(),
+            **_WRITES,
+        },
+        ("do",),
+        {**_RECEIPT, "decision": {**_text(), **_OPTIONAL}},
+        on_session(verbs.loop),
+    ),
+    Tool(
+        "task",
+        "Steps of the work: add (text), start, done (text = the result), skip and block (text = the reason), "
+        "unblock. Without id: the current task, or for start the next that is ready.",
+        {
+            "do": _text(enum=["add", "start", "done", "skip", "block", "unblock"]),
+            "id": _text(),
+            "text": _text(),
+            "depends_on": _texts("task ids"),
+            **_WRITES,
+        },
+        ("do",),
+        {**_RECEIPT, "current": {**_text(), **_OPTIONAL}},
+        on_session(verbs.task),
+    ),
+    Tool(
+        "phase",
+        "Phases of the work: enter (name), complete, skip_to (name, because), declare (names).",
+        {
+            "do": _text(enum=["enter", "complete", "skip_to", "declare"]),
+            "name": _text(),
+            "because": _text(),
+            "names": _texts("in order"),
+            **_WRITES,
+        },
+        ("do",),
+        {
+            **_RECEIPT,
+            "phase": {**_text(), **_OPTIONAL},
+            "allowed": {"type": "array", "items": {"type": "string"}},
+        },
+        on_session(verbs.phase),
+    ),
+    Tool(
+        "handoff",
+        "Hand the work on (give, with a message for the next agent), or take on what was handed on (claim).",
+        {
+            "do": _text("default give", enum=["give", "claim"]),
+            "message": _text(),
+            "take_over": {"type": "boolean", "description": "from whoever has it"},
+            **_WRITES,
+        },
+        (),
+        {
+            **_RECEIPT,
+            "path": {**_text(), **_OPTIONAL},
+            "text": {**_text(), **_OPTIONAL},
+            "warnings": {"type": "array", "items": {"type": "string"}, **_OPTIONAL},
+        },
+        on_session(verbs.handoff),
+    ),
+    Tool(
+        "act",
+        "Run a slash action: /pause, /continue, /discuss TOPIC, /return, /approve-plan and others. "
+        "Without an action: the menu of what is possible now.",
+        {"action": _text("such as /pause Waiting for review"), **_WRITES},
+        (),
+        {
+            "session": _text(),
+            "version": _INTEGER,
+            "menu": {"type": "array", "items": {"type": "string"}},
+            **{name: {**_text(), **_OPTIONAL} for name in ("id", "text")},
+            "repeated": {"type": "boolean", **_OPTIONAL},
+        },
+        on_session(verbs.act),
+    ),
+)
+BY_NAME = {tool.name: tool for tool in TOOLS}

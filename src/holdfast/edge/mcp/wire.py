@@ -1,0 +1,132 @@
+"""Words of the protocol: revisions, error codes, keys of ``_meta``, and the shapes of messages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from holdfast.typed import Any, Protocol, Record
+
+Json = dict[str, Any]
+
+MODERN = ("2026-07-28",)
+"""Revisions without a handshake: every request says which one it speaks."""
+HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+"""Revisions that begin with ``initialize``."""
+BATCHED = "2025-03-26"
+"""The one revision in which a line may be a list of messages."""
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+RESOURCE_NOT_FOUND = -32002
+"""In the handshake era; ``INVALID_PARAMS`` since."""
+HEADER_MISMATCH = -32020
+MISSING_CAPABILITY = -32021
+UNSUPPORTED_VERSION = -32022
+
+_KEY = "io.modelcontextprotocol/"
+VERSION_KEY = f"{_KEY}protocolVersion"
+CLIENT_KEY = f"{_KEY}clientInfo"
+ABILITIES_KEY = f"{_KEY}clientCapabilities"
+SERVER_KEY = f"{_KEY}serverInfo"
+SUBSCRIPTION_KEY = f"{_KEY}subscriptionId"
+
+MESSAGE_CAP = 32 << 20
+"""Bytes of one message. The largest text that can be stored takes a fifth of it, fully escaped."""
+
+
+class Failure(Exception):
+    """A request that cannot be answered: an error of the protocol, which the model does not see."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.code, self.message, self.data = code, message, data
+
+
+class NoResource(Failure):
+    """There is no resource at an address."""
+
+    def __init__(self, uri: str) -> None:
+        super().__init__(INVALID_PARAMS, "There is no such resource.", {"uri": uri[:500]})
+
+
+class Caller(Record):
+    """Who asks, and how to reach them while the request is under way."""
+
+    client: str
+    notify: Callable[[str, Json], None]
+    meta: Json
+
+
+class Offer(Protocol):
+    """What a server has: tools, resources and prompts. May be asked by several threads at once."""
+
+    name: str
+    version: str
+    instructions: str
+
+    def tools(self) -> list[Json]:
+        """What ``tools/list`` shows."""
+
+    def call(self, name: str, arguments: Json, caller: Caller) -> Json:
+        """Call a tool; a refusal is a result with ``isError``."""
+
+    def resources(self) -> list[Json]:
+        """What ``resources/list`` shows."""
+
+    def templates(self) -> list[Json]:
+        """What ``resources/templates/list`` shows."""
+
+    def read(self, uri: str, caller: Caller) -> list[Json]:
+        """The contents of a resource; raises ``NoResource``."""
+
+    def mark(self, uri: str) -> Any:
+        """Something that changes whenever the resource does; None if it can never exist."""
+
+    def prompts(self) -> list[Json]:
+        """What ``prompts/list`` shows."""
+
+    def prompt(self, name: str, arguments: Json, caller: Caller) -> Json:
+        """One prompt, filled in."""
+
+    def slow(self, method: str, params: Json) -> bool:
+        """Whether a request may take long, so that others must not wait for it."""
+
+    def rest(self) -> None:
+        """There is nothing to do just now: a good moment for what can wait."""
+
+
+def decode(line: bytes) -> Any:
+    """A message from its bytes. Numbers that JSON does not have, and nesting without end, are no messages."""
+    try:
+        return json.loads(line.decode("utf-8"), parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise Failure(PARSE_ERROR, "The message is not JSON in UTF-8.") from error
+
+
+def _refuse(name: str) -> float:
+    raise ValueError(name)
+
+
+def encode(message: Json | list[Json]) -> bytes:
+    """A message as one line, without its line feed. Half of a surrogate pair is written as its escape."""
+    text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "backslashreplace")
+
+
+def notification(method: str, params: Json) -> Json:
+    return {"jsonrpc": "2.0", "method": method, "params": params}
+
+
+def response(request: str | int, result: Json) -> Json:
+    return {"jsonrpc": "2.0", "id": request, "result": result}
+
+
+def error(request: str | int | None, failure: Failure) -> Json:
+    problem: Json = {"code": failure.code, "message": failure.message}
+    if failure.data is not None:
+        problem["data"] = failure.data
+    return {"jsonrpc": "2.0", "id": request, "error": problem}

@@ -1,0 +1,294 @@
+"""Every tool, in every era: what it writes, what it gives back, and what it says when it refuses."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from wire_client import MODERN, Refusal, WireClient
+
+import holdfast
+from holdfast.core.tokens import estimate
+from holdfast.edge.mcp.tools import BY_NAME, TOOLS
+
+
+def events(project: Path) -> list[str]:
+    """The types of all events in the current session's log."""
+    with holdfast.open(project) as workspace:
+        return [event.type for commit in workspace.session().log() for event in commit.events]
+
+
+def fits(value: Any, schema: dict[str, Any], where: str = "") -> None:
+    """Assert that a value is what an output schema promises."""
+    kinds = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool}
+    assert isinstance(value, kinds[schema["type"]]), f"{where}: {value!r}"
+    assert schema["type"] != "integer" or not isinstance(value, bool), where
+    if schema["type"] == "object" and "properties" in schema:
+        assert set(schema.get("required", ())) <= set(value), where
+        assert set(value) <= set(schema["properties"]), f"{where}: {sorted(value)}"
+        for name, inner in value.items():
+            fits(inner, schema["properties"][name], f"{where}.{name}")
+    if schema["type"] == "array":
+        for item in value:
+            fits(item, schema["items"], f"{where}[]")
+
+
+def test_every_tool_gives_what_its_schema_promises(working: WireClient, project: Path) -> None:
+    """One whole piece of work through the tools: each answer fits its schema, and the log has every step."""
+    promised = {tool["name"]: tool["outputSchema"] for tool in working.ask("tools/list")["tools"]}
+
+    def do(tool: str, **arguments: Any) -> dict[str, Any]:
+        result = working.call(tool, **arguments)
+        assert result["isError"] is False, result
+        fits(result["structuredContent"], promised[tool], tool)
+        data: dict[str, Any] = result["structuredContent"]
+        return data
+
+    made = do(
+        "decide", text="Use SQLite", because="one file", action="write the schema", alternatives=["files"]
+    )
+    assert made["id"] == "D-1"
+    assert do("brief")["unsettled"] == ["D-1"]
+    do("settle", id="D-1", outcome="works", ok=True)
+    do("checkpoint", message="Half way", last_completed="schema", pending=["migrate"], instruction="Run it.")
+    do("note", text="The export has two types of invoice.")
+    loop = do("loop", do="add", text="Do types mix?", context="the March export")["id"]
+    do("loop", do="explore", id=loop)
+    closed = do("loop", do="close", id=loop, text="They never mix", decide="One table for all")
+    assert closed["decision"] == "D-2"
+    first = do("task", do="add", text="Write it")["id"]
+    second = do("task", do="add", text="Run it", depends_on=[first])["id"]
+    assert do("task", do="start")["current"] == first
+    assert do("task", do="done", text="214 rows")["current"] == second
+    do("task", do="block", id=second, text="no access")
+    do("task", do="unblock", id=second)
+    do("task", do="skip", id=second, text="not needed")
+    entered = do("phase", do="enter", name="build")
+    assert (entered["phase"], entered["allowed"]) == ("build", ["look", "prove"])
+    do("phase", do="enter", name="look")
+    assert do("phase", do="complete")["phase"] == "build"
+    assert do("phase", do="skip_to", name="look", because="a new case")["phase"] == "look"
+    do("phase", do="declare", names=["look", "end"])
+    given = do("handoff", message="D-2 is next")
+    assert (project / "handoff" / "latest.md").exists()
+    assert given["path"].endswith("handoff/latest.md")
+    do("handoff", do="claim")
+    menu = do("act")["menu"]
+    assert "/pause [NOTE]" in menu
+    do("act", action="/pause Waiting for review")
+    assert do("status")["state"]["status"] == "paused"
+    do("act", action="/continue")
+    assert "Ship the billing rewrite" in do("act", action="/status")["text"]
+    found = do("search", text="invoice")["events"]
+    assert [event["type"] for event in found] == ["note.added"]
+    about = {event["type"] for event in do("search", id="D-2")["events"]}
+    assert about == {"loop.closed", "decision.made"}
+    written = events(project)
+    for wanted in [
+        "session.started",
+        "decision.made",
+        "decision.settled",
+        "checkpoint.saved",
+        "note.added",
+        "loop.added",
+        "loop.explored",
+        "loop.closed",
+        "task.added",
+        "task.started",
+        "task.completed",
+        "task.blocked",
+        "task.unblocked",
+        "task.skipped",
+        "phase.entered",
+    ]:
+        assert wanted in written, wanted
+
+
+def test_the_tool_list_is_small() -> None:
+    """All tools together cost a model less than 3,000 tokens, by our estimate and by a real vocabulary."""
+    shown = json.dumps([tool.shown() for tool in TOOLS], ensure_ascii=False, separators=(",", ":"))
+    assert estimate(shown) < 3_000
+    vocabulary = pytest.importorskip("bpe_openai", reason="bpe-openai is not installed: no exact count")
+    assert len(vocabulary.get_encoding("o200k_base").encode(shown)) < 2_500
+
+
+def test_readers_are_marked_and_nothing_destroys(server: WireClient) -> None:
+    """Tools that only read say so; no other claims to destroy, and none does."""
+    hints = {tool["name"]: tool["annotations"] for tool in server.ask("tools/list")["tools"]}
+    readers = {name for name, hint in hints.items() if hint.get("readOnlyHint")}
+    assert readers == {"brief", "status", "search"}
+    for name in hints.keys() - readers:
+        assert hints[name]["destructiveHint"] is False, name
+    words = ("delete", "remove", "erase", "prune", "forget", "reset", "archive")
+    assert not [name for name in hints if any(word in name for word in words)]
+
+
+def test_readers_write_nothing(working: WireClient, project: Path) -> None:
+    """What a tool marked as reading leaves behind in the log is nothing."""
+    before = working.do("status")["version"]
+    for name in ("brief", "status", "search"):
+        working.do(name)
+    assert working.do("status")["version"] == before
+
+
+def test_an_operation_id_makes_a_call_idempotent(working: WireClient) -> None:
+    """The same op twice is one commit, and the second answer is the first one's."""
+    first = working.do("decide", text="Use SQLite", because="one file", op="turn-7")
+    again = working.do("decide", text="Use SQLite", because="one file", op="turn-7")
+    assert (again["id"], again["repeated"]) == (first["id"], True)
+    assert working.do("status")["state"]["decisions"]["made"] == 1
+    begun = working.do("start", goal="Another", op="turn-8")
+    assert working.do("start", goal="Another", op="turn-8")["session"] == begun["session"]
+
+
+def test_a_refusal_says_what_is_allowed(working: WireClient) -> None:
+    """A rule that refuses is a result the model can read and act on, not an error of the protocol."""
+    said = working.refused("phase", do="enter", name="prove")
+    assert "Allowed now: build" in said
+    assert "do=skip_to" in said
+    assert "D-99" in working.refused("settle", id="D-99", outcome="x")
+    assert "do=close needs text" in working.refused("loop", do="close", id="LOOP-001")
+    assert "/approve-plan is not possible now" in working.refused("act", action="/approve-plan")
+
+
+def test_a_secret_is_refused_without_being_told(working: WireClient, project: Path) -> None:
+    """A text with a token in it is an error that names the kind, not the value, and nothing of it is stored."""
+    token = "ghp_" + "a1B2" * 9
+    said = working.refused("decide", text=f"push with {token}", because="it is quick")
+    assert "github" in said.lower()
+    assert token not in said
+    assert not any(token.encode() in path.read_bytes() for path in project.rglob("*") if path.is_file())
+
+
+def test_without_a_session_the_tools_say_how_to_begin(server: WireClient) -> None:
+    """On a fresh workspace every tool but start names start."""
+    for name, tool in BY_NAME.items():
+        if name != "start":
+            given = {"id": "x", "outcome": "x", "text": "x", "because": "x", "message": "x", "do": "complete"}
+            wanted = {key: value for key, value in given.items() if key in tool.required}
+            if name in ("loop", "task"):
+                wanted["do"] = "add" if name == "loop" else "start"
+            assert "Call the tool start" in server.refused(name, **wanted), name
+
+
+def test_without_a_workspace_the_server_runs_and_says_what_to_do(tmp_path: Path, era: str) -> None:
+    """No workspace: the lists work, each call names `holdfast init`, and after it the same server goes on."""
+    from holdfast.workspace.setup import init
+
+    with WireClient(tmp_path, era, HOLDFAST_HOME=str(tmp_path)) as client:
+        assert len(client.ask("tools/list")["tools"]) == len(TOOLS)
+        assert "holdfast init" in client.refused("brief")
+        with pytest.raises(Refusal) as missing:
+            client.read("holdfast://current/STATE.md")
+        assert "holdfast init" in str(missing.value)
+        init(str(tmp_path), given=True)
+        client.do("start", goal="Now it works")
+
+
+def test_the_actor_is_the_client_unless_the_agent_is_named(project: Path, era: str) -> None:
+    """Commits carry the client's own name for itself; HOLDFAST_AGENT is stronger."""
+    with WireClient(project, era, name="some-editor") as client:
+        client.do("start", goal="x")
+        client.do("note", text="by the client")
+    with WireClient(project, era, name="some-editor", HOLDFAST_AGENT="reviewer") as client:
+        client.do("note", text="by the agent")
+    with holdfast.open(project) as workspace:
+        commits = list(workspace.session().log())
+    assert [commit.by for commit in commits] == ["some-editor", "some-editor", "reviewer"]
+    assert {commit.origin for commit in commits} == {"agent"}
+
+
+def test_a_call_can_name_its_session(working: WireClient, project: Path) -> None:
+    """`session` leads a call to another session; `HOLDFAST_SESSION` and `--session` do so for a whole server."""
+    first = working.do("status")["session"]
+    second = working.do("start", goal="Another")["session"]
+    assert working.do("note", text="here")["session"] == second
+    assert working.do("note", text="there", session=first)["session"] == first
+    assert "no session" in working.refused("note", text="x", session="2020-01-01-aaaaaaaa")
+    with WireClient(project, working.era, HOLDFAST_SESSION=first) as client:
+        assert client.do("note", text="x")["session"] == first
+    with WireClient(project, working.era, "--session", first) as client:
+        assert client.do("note", text="x")["session"] == first
+
+
+def test_a_server_follows_when_the_work_moves_on(working: WireClient, project: Path) -> None:
+    """A session that another process started or completed is seen by the next call."""
+    first = working.do("status")["session"]
+    with holdfast.open(project) as workspace:
+        second = workspace.start("By another process").id
+    assert working.do("note", text="x")["session"] == second
+    with holdfast.open(project) as workspace:
+        workspace.session().complete("done")
+    assert working.do("note", text="x")["session"] == first
+
+
+def test_views_are_brought_up_to_date_when_there_is_time(working: WireClient, project: Path) -> None:
+    """A moment after the last call the files show it, though the server still runs."""
+    working.do("note", text="The last word.")
+    version = working.do("status")["version"]
+    until = time.monotonic() + 10
+    while [
+        json.loads(view.read_text())["commits"] for view in project.glob(".state/sessions/*/*/state.json")
+    ] != [version]:
+        assert time.monotonic() < until, "the view stays stale"
+        time.sleep(0.05)
+
+
+def test_the_arguments_of_a_tool_are_checked_before_it_runs(working: WireClient) -> None:
+    """Missing, unknown and wrong arguments are told by name, and nothing is written."""
+    before = working.do("status")["version"]
+    assert "because is missing" in working.refused("decide", text="x")
+    assert "there is no argument 'reason'" in working.refused("decide", text="x", because="y", reason="z")
+    assert "text must be a text, not a number" in working.refused("note", text=7)
+    assert "must be a list of texts" in working.refused("decide", text="x", because="y", alternatives="one")
+    assert "is one of add, explore, close" in working.refused("loop", do="drop")
+    assert "must be at least 300" in working.refused("brief", budget=2)
+    assert "must be from 1 to 100" in working.refused("search", limit=1_000_000)
+    assert "true or false" in working.refused("settle", id="D-1", outcome="x", ok="yes")
+    working.do("note", text="null is absent", op=None)
+    assert working.do("status")["version"] == before + 1
+
+
+def test_unknown_tools_are_an_error_of_the_protocol(server: WireClient) -> None:
+    """There is no such tool: the client is told which there are."""
+    with pytest.raises(Refusal) as wrong:
+        server.call("drop_everything")
+    assert wrong.value.code == -32602
+    assert "brief" in str(wrong.value)
+
+
+def test_the_present_era_is_the_one_that_the_tests_think(server: WireClient) -> None:
+    """Discovery names the present revision; the handshake agrees on the one that the client asked for."""
+    if server.era == MODERN:
+        found = server.ask("server/discover")
+        assert found["supportedVersions"] == [MODERN]
+        assert "brief" in found["instructions"]
+    else:
+        assert server.opening["protocolVersion"] == server.era
+        assert server.opening["capabilities"]["resources"] == {"subscribe": True}
+
+
+def test_a_database_is_served_like_a_folder(tmp_path: Path, era: str) -> None:
+    """The workspace can be a URL: tools, resources, the list of sessions and notices work the same."""
+    where = f"sqlite:///{tmp_path / 'memory.db'}"
+    with WireClient(tmp_path, era, "--workspace", where) as client:
+        client.do("start", goal="Ship it")
+        client.watch("holdfast://current/log/1", "holdfast://sessions")
+        made = client.do("decide", text="x", because="y")
+        assert client.notice() == "holdfast://current/log/1"
+        assert client.do("search", id=made["id"])["events"][0]["type"] == "decision.made"
+        assert "Ship it" in client.read("holdfast://sessions")
+        assert client.do("handoff")["text"].startswith("---")
+    with WireClient(tmp_path, era, HOLDFAST_URL=where) as client:
+        assert client.do("brief")["unsettled"] == ["D-1"]
+
+
+def test_a_workspace_that_comes_back_is_found_again(working: WireClient, project: Path) -> None:
+    """While the folder is away calls are refused with a reason; when it is back, the same server goes on."""
+    (project / ".state").rename(project / "away")
+    assert "HF-" in working.refused("note", text="x")
+    (project / "away").rename(project / ".state")
+    working.do("note", text="back again")

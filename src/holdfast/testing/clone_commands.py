@@ -24,7 +24,11 @@ def in_session(history: History, session: Session) -> str | None:
     receipt: Any
     step = Step(0, "", history.random.randrange(60), history.random.choice(TEXTS))
     # Batches have tests of their own; what needs files is among the commands below, with real ones.
-    names = [name for name in COMMANDS if not name.startswith(("batch ", "message", "reference", "import"))]
+    names = [
+        name
+        for name in COMMANDS
+        if not name.startswith(("batch ", "message", "reference", "import", "secret"))
+    ]
     if history.random.random() < 0.3:
         receipt = history.random.choice(_KEPT)(history, session)
     else:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
 
-from holdfast.core.concepts import backlog, batch, imports, message, reference
+from holdfast.core.concepts import backlog, batch, imports, message, note, reference, secret
 from holdfast.core.concepts import session as session_concept
 from holdfast.workspace.handle import Handle
 
@@ -170,6 +170,9 @@ COMMANDS: dict[str, Run] = {
     "note": lambda s, c: s.note(c.text),
     "record": lambda s, c: s.record("x.build", {"n": c.number, "text": c.text}),
     "import": lambda s, c: _import(s, c),
+    "secret": lambda s, c: s.commit(
+        [*note.add(s.state, c.text), secret.allow([("token", "text")] * (c.number % 3 + 1), "flag")]
+    ),
     "budget set": lambda s, c: s.set_budget(
         c.number * 50 + 1, zones=[10, 30, 60] if c.number % 3 == 0 else None
     ),
@@ -253,6 +256,7 @@ PROJECT: dict[str, Run] = {
     "note": COMMANDS["note"],
     "record": COMMANDS["record"],
     "import": COMMANDS["import"],
+    "secret": COMMANDS["secret"],
 }
 
 PERSON: dict[str, Run] = {
@@ -260,6 +264,7 @@ PERSON: dict[str, Run] = {
     "unprefer": lambda s, c: s.unprefer(c.one_of(("tone", "tests", "language"))),
     "note": COMMANDS["note"],
     "record": COMMANDS["record"],
+    "secret": COMMANDS["secret"],
 }
 
 BY_KIND = {"session": COMMANDS | SHELF, "project": PROJECT, "user": PERSON}
@@ -274,7 +279,7 @@ FAMILIES = (
     ("decide", "settle", "loop add", "loop explore", "loop close"),
     ("risk add", "risk close"),
     ("blocker add", "blocker close", "next add", "next done"),
-    ("error", "remedy", "legal", "compaction", "checkpoint", "note", "record", "import"),
+    ("error", "remedy", "legal", "compaction", "checkpoint", "note", "record", "import", "secret"),
     tuple(name for name in COMMANDS if name.startswith("budget ")),
     tuple(name for name in COMMANDS if name.startswith(("message", "reference"))),
     ("handoff", "handoff claim", "decide", "settle", "task add", "task start", "task done", "checkpoint"),
@@ -290,7 +295,7 @@ FAMILIES_BY_KIND: dict[str, tuple[tuple[str, ...], ...]] = {
     "project": (
         ("item add", "item edit", "item start", "item close"),
         ("order", "lift", "fact add", "fact drop"),
-        ("caught", "decide", "settle", "note", "record", "import"),
+        ("caught", "decide", "settle", "note", "record", "import", "secret"),
         tuple(PROJECT),
     ),
     "user": (tuple(PERSON), ("prefer", "unprefer")),

@@ -170,8 +170,8 @@ class WithoutSync(Wrapped):
         self.dropped = 0
         self._readers: set[int] = set()
 
-    def open(self, path: str, flags: int) -> int:
-        fd = super().open(path, flags)
+    def open(self, path: str, flags: int, mode: int = 0o644) -> int:
+        fd = super().open(path, flags, mode)
         if flags & os.O_ACCMODE == os.O_RDONLY:
             self._readers.add(fd)
         return fd

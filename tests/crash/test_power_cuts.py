@@ -14,7 +14,7 @@ from holdfast.testing.run import torture
 pytestmark = [pytest.mark.power_cut, pytest.mark.timeout(900)]
 
 # Both engines in all modes; together what the project promises.
-CUTS = {("files", mode): 240 for mode in MODES} | {("sqlite", mode): 94 for mode in MODES}
+CUTS = {("files", mode): 300 for mode in MODES} | {("sqlite", mode): 100 for mode in MODES}
 MIGRATION_CUTS = 20
 
 

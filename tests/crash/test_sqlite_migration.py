@@ -22,7 +22,7 @@ from holdfast.testing.witness import Acknowledged, Violation, heard
 
 pytestmark = [pytest.mark.strace, pytest.mark.timeout(600)]
 OLDER = range(1, sqlite_file.VERSION)
-STATES = 400
+STATES = 1000
 
 
 @pytest.fixture(autouse=True)

@@ -55,9 +55,9 @@ def is_ours(fs: FileSystem, path: str) -> bool:
         return False
     except OSError as error:
         raise unavailable(path, error) from error
+    if not _fits(header):
+        header = _header_in_log(fs, path) or header
     if not header.startswith(_MAGIC) or len(header) < _HEADER:
-        header = _header_in_log(fs, path)
-    if not header:
         raise Damaged(f"{path} is not a SQLite database; nothing was changed.")
     if int.from_bytes(header[68:72], "big") != APPLICATION:
         raise Refused(
@@ -68,8 +68,14 @@ def is_ours(fs: FileSystem, path: str) -> bool:
     return True
 
 
+def _fits(header: bytes) -> bool:
+    """Whether these are the first bytes of a database that this release can open."""
+    ours = header[68:72] == APPLICATION.to_bytes(4, "big")
+    return header.startswith(_MAGIC) and ours and int.from_bytes(header[60:64], "big") <= VERSION
+
+
 def _header_in_log(fs: FileSystem, path: str) -> bytes:
-    """The first bytes of a database as its write-ahead log has them; empty if it does not.
+    """The first bytes of a database as the last transaction in its write-ahead log has them; empty if none has.
 
     A power cut while the log is copied into the database can tear its first page, which SQLite then takes from the
     log. Whose database it is can be told from there just as well.
@@ -83,12 +89,14 @@ def _header_in_log(fs: FileSystem, path: str) -> bytes:
         page = int.from_bytes(start[8:12], "big")
         if len(start) < _LOG_HEADER or start[:4] not in _LOG_MAGIC or not 512 <= page <= 65536:
             return b""
-        header, offset = b"", _LOG_HEADER
+        header, newest, offset = b"", b"", _LOG_HEADER
         while len(frame := fs.read(fd, _LOG_FRAME + _HEADER, offset)) == _LOG_FRAME + _HEADER:
             if frame[8:16] != start[16:24]:
                 break  # left over from an earlier round of the log
-            if frame[:4] == b"\0\0\0\1" and frame[_LOG_FRAME:].startswith(_MAGIC):
-                header = frame[_LOG_FRAME:]
+            if frame[:4] == b"\0\0\0\1":
+                newest = frame[_LOG_FRAME:]
+            if any(frame[4:8]):  # the end of a transaction
+                header = newest
             offset += _LOG_FRAME + page
         return header
     finally:

@@ -10,7 +10,7 @@ import pytest
 
 pytest.register_assert_rewrite("holdfast.testing")
 
-MAY_BE_REQUIRED = frozenset({"hosts", "corpus", "power_cut"})
+MAY_BE_REQUIRED = frozenset({"hosts", "corpus", "power_cut", "strace"})
 # Read once, at import: tests run with such settings taken out of the environment.
 REQUIRED = frozenset(name for name in os.environ.get("HOLDFAST_REQUIRE", "").split(",") if name)
 
@@ -25,7 +25,7 @@ def pytest_configure() -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """HOLDFAST_REQUIRE=hosts,corpus: where these must be had, a skipped test of theirs is a failed one."""
+    """HOLDFAST_REQUIRE=hosts,power_cut: where these must be had, a skipped test of theirs is a failed one."""
     report = yield
     required = REQUIRED & {mark.name for mark in item.iter_markers()}
     if report.skipped and required and not hasattr(report, "wasxfail"):

@@ -1,16 +1,28 @@
-"""All concepts of a session together: several writers, any order of arrival, one state."""
+"""All concepts of all streams together: several writers, any order of arrival, one state."""
 
 from __future__ import annotations
 
 import json
 import random
 from collections import Counter
+from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast.core import concepts
-from holdfast.testing.strategies import COMMANDS, FAMILIES, Replica, Step, World, fold_all, histories
+from holdfast.testing.commands import BY_KIND, COMMANDS, FAMILIES_BY_KIND, Step
+from holdfast.testing.strategies import (
+    Copy,
+    PersonReplica,
+    ProjectReplica,
+    Replica,
+    Shared,
+    World,
+    fold_all,
+    histories,
+)
 
 SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 COLLECTIONS = ("tasks", "plans", "loops", "risks", "blockers", "next", "errors")
@@ -31,24 +43,12 @@ CLOSING = {
     "errors": "error.remedied",
 }
 KEPT_RIVALS = 10
-CONCEPTS = (
-    "blocker",
-    "checkpoint",
-    "compaction",
-    "decision",
-    "discussion",
-    "error",
-    "legal",
-    "loop",
-    "next_action",
-    "note",
-    "phase",
-    "plan",
-    "risk",
-    "session",
-    "task",
-)
-"""What ``COMMANDS`` works on."""
+
+
+def shared(kind: str, writers: int) -> Shared[Any]:
+    """Several writers of a stream of that kind."""
+    others: dict[str, type[Copy]] = {"project": ProjectReplica, "user": PersonReplica}
+    return World(writers) if kind == "session" else Shared(others[kind], writers)
 
 
 def worked(history: list[Step], writers: int = 3) -> World:
@@ -57,16 +57,20 @@ def worked(history: list[Step], writers: int = 3) -> World:
     return world
 
 
+@pytest.mark.parametrize("kind", BY_KIND)
 @SETTINGS
-@given(histories(3), st.randoms(use_true_random=False))
-def test_any_order_of_arrival_gives_the_same_state(history: list[Step], chance: random.Random) -> None:
+@given(data=st.data(), chance=st.randoms(use_true_random=False))
+def test_any_order_of_arrival_gives_the_same_state(
+    kind: str, data: st.DataObject, chance: random.Random
+) -> None:
     """However the commits reach a writer, one by one or together, its state is the fold of them all."""
-    world = worked(history)
+    world = shared(kind, 3)
+    world.run(data.draw(histories(3, kind=kind)))
     commits = list(world.everything().values())
-    expected = json.dumps(fold_all(commits), sort_keys=True)
+    expected = json.dumps(fold_all(commits, kind), sort_keys=True)
     for replica in world.replicas:
         assert json.dumps(replica.state, sort_keys=True) == json.dumps(
-            fold_all(replica.commits.values()), sort_keys=True
+            fold_all(replica.commits.values(), kind), sort_keys=True
         )
         missing = [commit for commit in commits if commit.id not in replica.commits]
         chance.shuffle(missing)
@@ -77,24 +81,30 @@ def test_any_order_of_arrival_gives_the_same_state(history: list[Step], chance: 
         assert json.dumps(replica.state, sort_keys=True) == expected
 
 
+@pytest.mark.parametrize("kind", BY_KIND)
 @SETTINGS
-@given(histories(3))
-def test_a_state_is_plain_json(history: list[Step]) -> None:
+@given(data=st.data())
+def test_a_state_is_plain_json(kind: str, data: st.DataObject) -> None:
     """The state comes back from JSON as it was: snapshots and other engines lose nothing."""
-    for replica in worked(history).replicas:
+    world = shared(kind, 3)
+    world.run(data.draw(histories(3, kind=kind)))
+    for replica in world.replicas:
         assert json.loads(json.dumps(replica.state)) == replica.state
 
 
+@pytest.mark.parametrize("kind", BY_KIND)
 @SETTINGS
-@given(histories(3))
-def test_the_fold_is_total_where_commits_are_missing(history: list[Step]) -> None:
+@given(data=st.data())
+def test_the_fold_is_total_where_commits_are_missing(kind: str, data: st.DataObject) -> None:
     """A clone that got only some writers' commits (a partial merge) still folds them."""
-    commits = worked(history).everything().values()
+    world = shared(kind, 3)
+    world.run(data.draw(histories(3, kind=kind)))
+    commits = world.everything().values()
     writers = {commit.id[-8:] for commit in commits}
     for absent in writers:
-        fold_all(commit for commit in commits if not commit.id.endswith(absent))
+        fold_all((commit for commit in commits if not commit.id.endswith(absent)), kind)
     for place in range(len(commits)):
-        fold_all(list(commits)[place:])
+        fold_all(list(commits)[place:], kind)
 
 
 @SETTINGS
@@ -135,14 +145,21 @@ def test_no_value_that_nobody_overwrote_is_dropped(history: list[Step]) -> None:
         assert [rival["value"][:600] for rival in register["rivals"]] == standing[-8:]
 
 
-def test_every_event_of_a_session_is_reached_by_the_histories() -> None:
+def test_the_commands_are_those_of_every_kind_of_stream() -> None:
+    """No kind of stream is left out."""
+    assert set(BY_KIND) == set(FAMILIES_BY_KIND) == set(concepts.KINDS)
+
+
+@pytest.mark.parametrize("kind", concepts.KINDS)
+def test_every_event_is_reached_by_the_histories(kind: str) -> None:
     """The random work reaches every event type of every concept, so that the properties above cover them all."""
     chance = random.Random(7)
+    families = FAMILIES_BY_KIND[kind]
     reached: set[str] = set()
     for turn in range(60):
         # Half of the worlds keep to one family: chains of commands on one thing are rare among all of them.
-        names = [*(FAMILIES[turn % len(FAMILIES)] if turn % 2 else sorted(COMMANDS)), None]
-        world = World(2)
+        names = [*(families[turn // 2 % len(families)] if turn % 2 else families[-1]), None]
+        world = shared(kind, 2)
         world.run(
             [
                 Step(chance.randrange(2), chance.choice(names), chance.randrange(60), "text")
@@ -150,9 +167,9 @@ def test_every_event_of_a_session_is_reached_by_the_histories() -> None:
             ]
         )
         reached |= {event.type for _, event in world.events()}
-    own = {event for name in CONCEPTS for event in concepts.load(name).EVENTS}
-    upkeep = {"session.archived", "session.restored"}  # of a whole folder, not of a replica: tests/upkeep
-    assert own - reached - upkeep == set()
+    own = {event for name in concepts.KINDS[kind] for event in concepts.load(name).EVENTS}
+    assert own - reached == set()
+    assert "x.build" in reached, "a program's own events have no list, so one of them stands for all"
 
 
 def test_a_long_history_leaves_a_state_of_the_same_size() -> None:

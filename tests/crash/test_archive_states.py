@@ -18,12 +18,14 @@ def archive_once(bench: Bench) -> None:
     bench.begin()
     store = bench.store()
     bench.append(store)
+    bench.joined = True
     store.archive(STREAM)
     store.close()
 
 
 def archive_twice(bench: Bench) -> None:
     """Somebody goes on with an archived session, and it is archived again."""
+    bench.joined = True
     store = bench.store()
     bench.append(store)
     store.archive(STREAM)

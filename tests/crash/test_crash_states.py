@@ -25,10 +25,13 @@ STATES = {
     "tail repair garbage line": 700,
     "doctor fix": 800,
     "new git head": 2500,
-    "forget other": 150,
+    "forget other": 750,
     "overtaken": 600,
     "overtaken later": 300,
+    "reader keeps snapshot": 200,
 }
+# Combinations listed at each crash point, before a sample is taken; the short protocol is listed completely.
+LIMITS = {"forget other": 5000}
 
 
 def test_enough_states_are_promised() -> None:
@@ -41,14 +44,14 @@ def test_enough_states_are_promised() -> None:
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name.replace(" ", "_"))
 def test_every_state_after_a_cut(protocol: Protocol) -> None:
     """After a cut at any moment, and after a second cut during the recovery, nothing acknowledged is lost."""
-    limit = scale.scaled(6)
-    most = scale.scaled(STATES[protocol.name])
+    limit = LIMITS.get(protocol.name, scale.scaled(6))
+    most = None if protocol.name in LIMITS else scale.scaled(STATES[protocol.name])
     checked, _ = check_protocol(protocol, seed=scale.seed(), limit=limit, again=2, most=most)
     print(protocol.name, checked)
     assert checked.states >= STATES[protocol.name]
     assert checked.again >= 20
     # Garbage that stays behind and is reported comes from cuts that took the writer's memory too: a minority.
-    assert checked.left < checked.states / 3
+    assert checked.left < checked.states / 2
 
 
 def _until_the_last_call(make: Callable[..., Protocol], **options: bool) -> int:

@@ -11,9 +11,10 @@ import pytest
 from holdfast.errors import HoldfastError
 from holdfast.store.files import FilesStore
 from holdfast.testing.faults import ERRORS, SHORT, Failure, Faulty
-from holdfast.testing.laboratory import STREAM, Bench, SameDisk
+from holdfast.testing.laboratory import STREAM, Bench
 from holdfast.testing.protocols import _torn
 from holdfast.testing.witness import verify
+from holdfast.testing.wrapped import SameDisk
 
 Write = Callable[[Bench, FilesStore], None]
 

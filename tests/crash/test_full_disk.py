@@ -10,7 +10,8 @@ import pytest
 from holdfast.errors import HoldfastError
 from holdfast.store.files import FilesStore
 from holdfast.store.protocol import Store
-from holdfast.testing.laboratory import STREAM, now_ms
+from holdfast.testing.laboratory import STREAM
+from holdfast.testing.plans import wall_clock
 from holdfast.testing.power_cut import LoopDisk, missing
 from holdfast.testing.run import opener
 from holdfast.testing.witness import Acknowledged, append, verify
@@ -80,7 +81,7 @@ def test_no_inodes_then_some_return() -> None:
         pytest.skip(reason)
     with LoopDisk(size=2 << 20, inodes=32) as disk:
         disk.mount()
-        store = FilesStore(os.path.join(disk.top, ".state"), clock=now_ms)
+        store = FilesStore(os.path.join(disk.top, ".state"), clock=wall_clock)
         known = [append(store, STREAM, "before")]
         taken = []
         while len(taken) < 100:

@@ -49,6 +49,7 @@ CASES = [
 ]
 
 
+@pytest.mark.strace
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(("call", "error", "when"), CASES, ids=lambda value: str(value))
 def test_injected_error(tmp_path: Path, call: str, error: str, when: int) -> None:

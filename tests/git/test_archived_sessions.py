@@ -44,6 +44,19 @@ def test_git_takes_an_archive_that_nobody_committed(repository: Path, git) -> No
     assert list((repository / ".state" / "sessions").rglob("*.jsonl")) == []
 
 
+def test_an_archive_that_comes_back_is_listed(repository: Path, git) -> None:
+    """Git never had a session that was archived; what a clean takes away comes back, and is listed as archived."""
+    place = work()
+    with holdfast.open() as workspace:
+        upkeep.archive(workspace, place)
+    git("clean", "-fdq", ".state/history", ".state/sessions")
+    assert list((repository / ".state" / "history").rglob("*.jsonl")) == []
+    with holdfast.open() as workspace:
+        workspace.doctor(fix=True)
+        assert [f"{session.user}/{session.id}" for session in upkeep.archived(workspace)] == [place]
+    assert count(repository, place) == 3
+
+
 def test_one_branch_archives_while_another_goes_on(repository: Path, git) -> None:
     """After the merge there is one session with all commits, and archiving again puts all of it away."""
     place = work()

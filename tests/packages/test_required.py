@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).resolve().parents[1]
+REQUIRED = TESTS.parent / ".ci" / "required"
 SAMPLE = """\
 import pytest
 
@@ -40,6 +41,7 @@ def test_a_skip_of_another_kind():
         ("hosts", 1, "1 failed, 2 skipped, 1 xfailed"),
         ("corpus", 1, "2 skipped, 1 xfailed, 1 error"),
         ("hosts,corpus", 1, "1 failed, 1 skipped, 1 xfailed, 1 error"),
+        ("power_cut,strace", 0, "3 skipped, 1 xfailed"),
         ("host", 4, "host is no marker that it knows"),
     ],
 )
@@ -59,3 +61,35 @@ def test_a_skip_is_a_failure_where_it_is_required(
     )
     assert done.returncode == status, done.stdout + done.stderr
     assert summary in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("hosts", "given", "corpus", "expected"),
+    [
+        ("absent", "", "", set()),
+        ("present", "", "", {"hosts"}),
+        ("absent", "corpus", "", {"corpus"}),
+        ("present", "power_cut", "/some/folder", {"power_cut", "hosts", "corpus"}),
+    ],
+)
+@pytest.mark.parametrize(("system", "user"), [("Linux", "0"), ("Linux", "1000"), ("Darwin", "0")])
+def test_what_the_machine_can_do_is_required(
+    tmp_path: Path, system: str, user: str, hosts: str, given: str, corpus: str, expected: set[str]
+) -> None:
+    """Root on Linux has to run the laboratories of power cuts and of strace; settings only ever add to that."""
+    for tool, says in (("uname", system), ("id", user)):
+        (tmp_path / tool).write_text(f"#!/bin/sh\necho {says}\n")
+        (tmp_path / tool).chmod(0o755)
+    done = subprocess.run(
+        [str(REQUIRED), hosts],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={
+            "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+            "HOLDFAST_REQUIRE": given,
+            "HOLDFAST_CORPUS": corpus,
+        },
+    )
+    can = {"power_cut", "strace"} if (system, user) == ("Linux", "0") else set()
+    assert set(filter(None, done.stdout.strip().split(","))) == expected | can

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from holdfast.core.commit import Draft, Event, encode
-from holdfast.errors import Unavailable
+from holdfast.errors import Refused, Unavailable
 from holdfast.store import sqlite_file
 from holdfast.store.sqlite import SqliteStore
 from holdfast.testing.plans import saying, texts, wall_clock
@@ -108,3 +108,38 @@ def test_two_open_an_older_database_at_once(tmp_path: Path) -> None:
         store.close()
     SqliteStore(str(tmp_path / "new.db"), clock=wall_clock).close()
     assert schema(path) == schema(str(tmp_path / "new.db"))
+
+
+@pytest.mark.parametrize("torn", [range(100), range(23, 100), range(60, 64)], ids=["all", "rest", "version"])
+def test_a_first_page_that_was_torn_is_taken_from_the_log(tmp_path: Path, torn: range) -> None:
+    """A power cut while SQLite copies its log into the database loses nothing: the log still has the page."""
+    made, path = tmp_path / "made.db", tmp_path / "state.db"
+    old_database(str(made), 1)
+    db = sqlite3.connect(made, isolation_level=None)
+    db.execute(f"PRAGMA application_id={sqlite_file.APPLICATION}")
+    page = bytearray(made.read_bytes())
+    for place in torn:
+        page[place] ^= 0xFF
+    path.write_bytes(page)
+    Path(f"{path}-wal").write_bytes(Path(f"{made}-wal").read_bytes())
+    db.close()
+    store = SqliteStore(str(path), clock=wall_clock)
+    assert texts(store.read("project")) == ["old"]
+    assert store.check() == []
+    store.close()
+
+
+def test_the_log_of_another_program_is_left_alone(tmp_path: Path) -> None:
+    """A torn database that is not ours is refused with its log, byte for byte as it was."""
+    made, path = tmp_path / "made.db", tmp_path / "state.db"
+    db = sqlite3.connect(made, isolation_level=None)
+    db.execute("PRAGMA journal_mode=WAL")
+    db.execute("CREATE TABLE t (x)")
+    log = Path(f"{path}-wal")
+    log.write_bytes(Path(f"{made}-wal").read_bytes())
+    path.write_bytes(b"\0" * made.stat().st_size)
+    db.close()
+    before = path.read_bytes(), log.read_bytes()
+    with pytest.raises(Refused, match="another program"):
+        SqliteStore(str(path), clock=wall_clock)
+    assert (path.read_bytes(), log.read_bytes()) == before

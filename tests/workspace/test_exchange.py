@@ -11,7 +11,7 @@ import pytest
 
 import holdfast
 from holdfast.errors import HoldfastError
-from holdfast.testing.strategies import COMMANDS, Choice, Step
+from holdfast.testing.commands import COMMANDS, Choice, Step
 from holdfast.workspace.setup import init
 
 

@@ -21,8 +21,9 @@ MAX_LINE = 4 * 1024 * 1024
 MAX_DEPTH = 32
 GENESIS = "0" * 32
 SUM_LENGTH = 32
+ALONE = 8
+"""Of the sum's letters, how many check the line by itself."""
 
-_ALONE = 8  # of the sum's letters, how many check the line by itself
 _HEAD = b'{"v":1,"id":"'
 _ID_AT = len(_HEAD)
 _ID_END = _ID_AT + ids.ID_LENGTH
@@ -78,8 +79,8 @@ _encode = _encoder()
 def chain(previous: str, body: bytes) -> str:
     """The sum of a line: letters that check the line alone, then letters that tie it to the line before."""
     alone = blake2b(body, digest_size=16).hexdigest()
-    tied = blake2b((previous + alone).encode(), digest_size=(SUM_LENGTH - _ALONE) // 2).hexdigest()
-    return alone[:_ALONE] + tied
+    tied = blake2b((previous + alone).encode(), digest_size=(SUM_LENGTH - ALONE) // 2).hexdigest()
+    return alone[:ALONE] + tied
 
 
 def content_of(draft: Draft) -> bytes:
@@ -148,11 +149,11 @@ def fault_of(line: bytes, previous: str | None) -> str | None:
     found = sum_of(line)
     if previous is None:
         alone = blake2b(body, digest_size=16).hexdigest()
-        return None if alone[:_ALONE] == found[:_ALONE] else "the checksum does not match"
+        return None if alone[:ALONE] == found[:ALONE] else "the checksum does not match"
     right = chain(previous, body)
     if right == found:
         return None
-    if right[:_ALONE] == found[:_ALONE]:
+    if right[:ALONE] == found[:ALONE]:
         return "the line does not follow the one before it"
     return "the checksum does not match"
 

@@ -32,13 +32,7 @@ def archive(place: Place, handle: StreamFiles) -> None:
     target = handle.archive
     events = os.path.join(target, "events")
     steps.make_folders(place.fs, events)
-    steps.replace(
-        place.fs,
-        os.path.join(target, OWNER),
-        f"{handle.stream}\n".encode(),
-        tag=f"{place.tag}-archive",
-        durable=True,
-    )
+    name_owner(place, handle)
     joined = _join(place, handle, events)
     steps.sync_names(place.fs, events, os.path.dirname(place.root))
     old = [name for name in place.fs.names(events) if not name.startswith(segments.JOINED)]
@@ -55,6 +49,12 @@ def archive(place: Place, handle: StreamFiles) -> None:
     for stream, path in kept.links(place):
         if stream == handle.stream and os.path.basename(path) in replaced:
             kept.drop(place, path)
+
+
+def name_owner(place: Place, handle: StreamFiles) -> None:
+    """Write down whose archive it is: without that nobody finds it. The folder is there."""
+    path, name = os.path.join(handle.archive, OWNER), f"{handle.stream}\n".encode()
+    steps.replace(place.fs, path, name, tag=f"{place.tag}-archive", durable=True)
 
 
 def _refuse_damage(place: Place, handle: StreamFiles) -> None:

@@ -107,7 +107,7 @@ class FilesStore:
         handle = self._handle(stream)
         with handle.mutex:
             try:
-                tail = handle.read(cursor)
+                tail = handle.read(None if newest_first else cursor)
                 if newest_first:
                     return tail._replace(lines=self._backward(handle), restarted=True)
                 return tail

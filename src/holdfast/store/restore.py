@@ -170,6 +170,10 @@ def _bring_back(place: Place, handle: StreamFiles, path: str) -> list[Fault]:
             target = handle.take_number()
         folder = os.path.dirname(target)
         steps.make_folders(place.fs, folder)
+        if joined:
+            from holdfast.store import archive
+
+            archive.name_owner(place, handle)
         contents = [data]
         try:
             contents.append(steps.read_whole(place.fs, target))

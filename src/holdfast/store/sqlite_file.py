@@ -1,8 +1,8 @@
 """The file of the SQLite engine: recognising, making, opening and migrating it.
 
 A database comes into being whole: it is built under another name and renamed, so that a file at the real name
-is either a complete database of ours or not ours at all. That is decided from its first bytes, before SQLite
-gets to touch it.
+is either a complete database of ours or not ours at all. That is decided from its first bytes, or from those that
+its write-ahead log has for it, before SQLite gets to touch it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ VERSION = len(MIGRATIONS)
 
 _MAGIC = b"SQLite format 3\0"
 _HEADER = 100
+_LOG_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
+_LOG_HEADER = 32
+_LOG_FRAME = 24
 _BUSY_SECONDS = 30.0
 _DAMAGED = frozenset([sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT])
 _PRAGMAS = (
@@ -52,6 +55,8 @@ def is_ours(fs: FileSystem, path: str) -> bool:
         return False
     except OSError as error:
         raise unavailable(path, error) from error
+    if not _fits(header):
+        header = _header_in_log(fs, path) or header
     if not header.startswith(_MAGIC) or len(header) < _HEADER:
         raise Damaged(f"{path} is not a SQLite database; nothing was changed.")
     if int.from_bytes(header[68:72], "big") != APPLICATION:
@@ -61,6 +66,41 @@ def is_ours(fs: FileSystem, path: str) -> bool:
         )
     _check_version(path, int.from_bytes(header[60:64], "big"))
     return True
+
+
+def _fits(header: bytes) -> bool:
+    """Whether these are the first bytes of a database that this release can open."""
+    ours = header[68:72] == APPLICATION.to_bytes(4, "big")
+    return header.startswith(_MAGIC) and ours and int.from_bytes(header[60:64], "big") <= VERSION
+
+
+def _header_in_log(fs: FileSystem, path: str) -> bytes:
+    """The first bytes of a database as the last transaction in its write-ahead log has them; empty if none has.
+
+    A power cut while the log is copied into the database can tear its first page, which SQLite then takes from the
+    log. Whose database it is can be told from there just as well.
+    """
+    try:
+        fd = fs.open(path + "-wal", os.O_RDONLY)
+    except FileNotFoundError:
+        return b""
+    try:
+        start = fs.read(fd, _LOG_HEADER, 0)
+        page = int.from_bytes(start[8:12], "big")
+        if len(start) < _LOG_HEADER or start[:4] not in _LOG_MAGIC or not 512 <= page <= 65536:
+            return b""
+        header, newest, offset = b"", b"", _LOG_HEADER
+        while len(frame := fs.read(fd, _LOG_FRAME + _HEADER, offset)) == _LOG_FRAME + _HEADER:
+            if frame[8:16] != start[16:24]:
+                break  # left over from an earlier round of the log
+            if frame[:4] == b"\0\0\0\1":
+                newest = frame[_LOG_FRAME:]
+            if any(frame[4:8]):  # the end of a transaction
+                header = newest
+            offset += _LOG_FRAME + page
+        return header
+    finally:
+        fs.close(fd)
 
 
 def make(fs: FileSystem, path: str, random: Callable[[int], bytes]) -> None:

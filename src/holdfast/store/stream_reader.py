@@ -60,6 +60,7 @@ class StreamReader:
         self._folder_stamp = -1
         self._listed_at = -1
         self._generation = 0
+        self._unordered: frozenset[str] = frozenset()
         self._own_newest: str | None = None
         self._own_generation = 0
 
@@ -72,9 +73,15 @@ class StreamReader:
         return self._read_all(names)
 
     def backward(self) -> Iterator[bytes]:
-        """All commits, newest first."""
-        parts = [segments.backward(self._fs, self._path(name)) for name in self._names()]
-        return segments.merged(parts, newest_first=True)
+        """All commits, newest first. The stream was read before, so it is known which segments are out of order."""
+        return segments.merged([self._backward(name) for name in self._names()], newest_first=True)
+
+    def _backward(self, name: str) -> Iterator[bytes]:
+        path = self._path(name)
+        if name not in self._unordered:
+            return segments.backward(self._fs, path)
+        lines = segments.forward(self._fs, path, self._fs.stat(path).st_size)
+        return iter(sorted(lines, key=codec.id_of, reverse=True))
 
     def _path(self, name: str) -> str:
         if name in self._put_away:
@@ -218,7 +225,8 @@ class StreamReader:
         self._settle(names)
         marks = {name: part.mark for name, part in parts.items()}
         faults = [(f"{n}:{t.line}", t.what, t.kept) for n, part in parts.items() for t in part.troubles]
-        plain = all(part.ordered for part in parts.values()) and not _may_repeat(marks)
+        self._unordered = frozenset(name for name, part in parts.items() if not part.ordered)
+        plain = not self._unordered and not _may_repeat(marks)
         version = sum(mark.lines for mark in marks.values())
         lines: Any
         if keep:

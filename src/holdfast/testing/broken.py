@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
 import random
+from collections.abc import Iterator
 
-from holdfast.core.commit import Commit, encode
+from holdfast.core import ids
+from holdfast.core.commit import GENESIS, Commit, Draft, Event, decode, encode
+from holdfast.fs.port import FileSystem
+from holdfast.store import segments
 from holdfast.store.protocol import Appended, Cursor, Fault, Plan, Store, Tail
+from holdfast.testing.judge import files_engine
 
 
 class _Around:
@@ -112,3 +119,117 @@ class LostWrite(_Around):
         except Enough:
             return Appended(made[0], cursor, tail.version + 1, False)
         raise AssertionError("the plan was not called")
+
+
+class _Recovering(_Around):
+    """The files engine with a mistake in what it does about the remains of a crash."""
+
+    def __init__(self, root: str, fs: FileSystem) -> None:
+        super().__init__(files_engine(root, fs))
+        self.root = root
+        self.damaged = {fault.stream for fault in self.inner.check() if ".jsonl:" in fault.where}
+        """Streams in which something unreadable lay when the store was opened."""
+
+    def segments(self, stream: str) -> Iterator[str]:
+        folder = os.path.join(self.root, *stream.split("/"), "events")
+        for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+            if segments.is_segment(name):
+                yield os.path.join(folder, name)
+
+    def read(self, stream: str, cursor: Cursor = None, *, newest_first: bool = False) -> Tail:
+        tail = self.inner.read(stream)
+        lines = self.shown(stream, list(tail.lines), tail.head)
+        return tail._replace(lines=lines[::-1] if newest_first else lines, version=len(lines))
+
+    def shown(self, stream: str, lines: list[bytes], head: str) -> list[bytes]:
+        """The mistake in reading, if there is one."""
+        return lines
+
+
+class HalfCommits(_Recovering):
+    """Makes a commit of whatever events a torn line still has."""
+
+    def shown(self, stream: str, lines: list[bytes], head: str) -> list[bytes]:
+        for path in self.segments(stream):
+            with open(path, "rb") as file:
+                torn = file.read().rpartition(b"\n")[2]
+            events = list(_events_in(torn.decode(errors="replace")))
+            op = torn.partition(b'"op":"')[2].partition(b'"')[0].decode()
+            if events and op:
+                draft = Draft(tuple(events), "witness", "tool", op)
+                lines.append(encode(draft, ids.next_id(head, 0, segments.JOINED), "", GENESIS)[0][:-1])
+        return lines
+
+
+def _events_in(torn: str) -> Iterator[Event]:
+    rest = torn.partition('"events":[')[2]
+    while rest.startswith("{"):
+        try:
+            event, end = json.JSONDecoder().raw_decode(rest)
+        except ValueError:
+            return
+        yield Event(event["type"], event["data"], event["v"])
+        rest = rest[end:].removeprefix(",")
+
+
+class PlayedTwice(_Recovering):
+    """After a crash it plays the last commit once more, without a look at whether that had been done."""
+
+    def shown(self, stream: str, lines: list[bytes], head: str) -> list[bytes]:
+        if stream in self.damaged and lines:
+            commit = decode(lines[-1])
+            draft = Draft(commit.events, commit.by, commit.origin, commit.op)
+            lines.append(encode(draft, ids.next_id(head, 0, segments.JOINED), commit.at, commit.sum)[0][:-1])
+        return lines
+
+
+class CutTooLate(_Recovering):
+    """Cuts a torn tail off when it closes, and with it what it has appended since."""
+
+    def __init__(self, root: str, fs: FileSystem) -> None:
+        super().__init__(root, fs)
+        self.whole = {path: _whole_length(path) for stream in self.damaged for path in self.segments(stream)}
+
+    def close(self) -> None:
+        super().close()
+        for path, length in self.whole.items():
+            os.truncate(path, length)
+
+
+def _whole_length(path: str) -> int:
+    with open(path, "rb") as file:
+        lines = file.read().splitlines(keepends=True)
+    length = 0
+    for line in lines:
+        if not line.endswith(b"\n") or not segments.is_whole(line[:-1]):
+            break
+        length += len(line)
+    return length
+
+
+class Silent(_Recovering):
+    """Reports no fault."""
+
+    def check(self, *, fix: bool = False) -> list[Fault]:
+        return []
+
+
+class Vague(_Recovering):
+    """Names the file of a fault, but no line."""
+
+    def check(self, *, fix: bool = False) -> list[Fault]:
+        faults = super().check(fix=fix)
+        return [fault._replace(where=fault.where.partition(":")[0]) for fault in faults]
+
+
+class Renamer(_Recovering):
+    """Writes another author into every commit, with sums that fit."""
+
+    def shown(self, stream: str, lines: list[bytes], head: str) -> list[bytes]:
+        previous = GENESIS
+        for index, line in enumerate(lines):
+            commit = decode(line)
+            draft = Draft(commit.events, "somebody else", commit.origin, commit.op)
+            new, changed = encode(draft, commit.id, commit.at, previous)
+            lines[index], previous = new[:-1], changed.sum
+        return lines

@@ -17,9 +17,9 @@ import os
 import random
 import shutil
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from holdfast.testing.recording import ROOT, Recording, Step, Tree
+from holdfast.testing.recording import ROOT, Step, Tree
 
 _BLOCK = 512
 
@@ -213,8 +213,15 @@ def _combined(
         yield {node: rng.choice(choices[node]) for node in nodes}
 
 
+class Recorded(Protocol):
+    """What a list of states is made from: the disk at the beginning, and what was done to it."""
+
+    start: Tree
+    steps: list[Step]
+
+
 def crash_states(
-    recording: Recording,
+    recording: Recorded,
     *,
     seed: int = 0,
     limit: int = 120,

@@ -12,47 +12,23 @@ import itertools
 import os
 import random
 import re
-import stat
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from holdfast.core import commit as codec
 from holdfast.fs.port import FileSystem
 from holdfast.fs.posix import POSIX
 from holdfast.store.files import FilesStore
-from holdfast.store.protocol import Fault
 from holdfast.testing.crash_states import DiskState, crash_states, remove_tree, scratch_base, write_out
+from holdfast.testing.judge import SEGMENT, WORKSPACE, Opened, check_state, files_engine
+from holdfast.testing.plans import wall_clock
 from holdfast.testing.recording import Recording
-from holdfast.testing.witness import Acknowledged, Violation, append, events_of, verify
-from holdfast.testing.wrapped import WithoutSync, Wrapped
+from holdfast.testing.witness import Acknowledged, append, events_of, verify
+from holdfast.testing.wrapped import SameDisk, WithoutSync
 
 STREAM = "sessions/kim/2026-01-15-00000001"
 SECOND = "sessions/kim/2026-01-15-00000002"
 PROJECT = "project"
-WORKSPACE = ".state"
-_SEGMENT = re.compile(r"[0-9a-z]{8}-\d+\.jsonl")
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
-
-
-class SameDisk(Wrapped):
-    """Keeps the writer's identity when a state is written out elsewhere: the same disk after a restart.
-
-    The identity is tied to the inode and the change time of one file, which no copy can reproduce. Without
-    this layer every state would be opened as a copied folder is: by a new writer, who repairs nothing.
-    """
-
-    def stat(self, path: str) -> os.stat_result:
-        found = super().stat(path)
-        if path.endswith("/local/anchor") and stat.S_ISREG(found.st_mode):
-            values = list(found)
-            values[stat.ST_INO] = 4711
-            return os.stat_result(values, {"st_ctime_ns": 1, "st_mtime_ns": found.st_mtime_ns})
-        return found
 
 
 class Bench:
@@ -70,6 +46,8 @@ class Bench:
         self.uncertain: set[str] = set()
         """Operations whose append failed: they may be there or not, wherever they stand."""
         self.forgotten: set[str] = set()
+        self.joined = False
+        """Archiving chained the commits anew: their sums are others now."""
         self.torn = b""
         """Bytes that a repair must never throw away, wherever it puts them."""
         self.first_step = 0
@@ -97,7 +75,7 @@ class Bench:
         self._wrap()
 
     def store(self, fs: FileSystem | None = None) -> FilesStore:
-        return FilesStore(self.root, clock=now_ms, fs=fs or self.fs, bits=self.rng.getrandbits)
+        return FilesStore(self.root, clock=wall_clock, fs=fs or self.fs, bits=self.rng.getrandbits)
 
     def next_op(self, events: int = 0) -> str:
         """A new operation id; with ``events``, one whose commit has that many."""
@@ -127,7 +105,7 @@ class Bench:
         """The paths of all segments, for protocols that damage one."""
         found = []
         for folder, _, names in os.walk(self.root):
-            found += [os.path.join(folder, name) for name in names if _SEGMENT.fullmatch(name)]
+            found += [os.path.join(folder, name) for name in names if SEGMENT.fullmatch(name)]
         return sorted(found)
 
     def close(self) -> None:
@@ -167,7 +145,7 @@ def segment_class(bench: Bench, call: str, path: str) -> str:
     """The kind of a sync, the same for every run: which call on what sort of path after what sort of change."""
     relative = os.path.relpath(path, bench.top)
     relative = re.sub(r"\d{4}-\d\d-\d\d-[0-9a-z]{8}", "SESSION", relative)
-    relative = _SEGMENT.sub("SEGMENT", relative)
+    relative = SEGMENT.sub("SEGMENT", relative)
     relative = re.sub(r"quarantine/.+", "quarantine/KEPT", relative)
     if call == "sync":
         changes = [
@@ -176,7 +154,7 @@ def segment_class(bench: Bench, call: str, path: str) -> str:
             if step.path == os.path.relpath(path, bench.top) and step.kind in ("write", "truncate")
         ]
         return f"sync {relative} after {changes[-1] if changes else 'nothing'}"
-    return f"sync_folder {relative}"
+    return f"{call} {relative}"
 
 
 def check_protocol(
@@ -188,10 +166,12 @@ def check_protocol(
     acknowledged_only: bool = False,
     most: int | None = None,
     drop: Callable[[Bench, str, str], bool] | None = None,
+    opened: Opened = files_engine,
 ) -> tuple[Checked, Bench]:
     """Record a protocol, open every state that a cut may leave, and cut ``again`` of the recoveries too.
 
-    ``most`` takes a sample of so many states; ``drop`` makes a mutant that leaves syncs out.
+    ``most`` takes a sample of so many states; ``drop`` makes a mutant that leaves syncs out,
+    ``opened`` opens the states with another engine than the real one.
     """
     bench = Bench(seed, drop)
     place = tempfile.mkdtemp(prefix="holdfast-states-", dir=scratch_base())
@@ -208,7 +188,7 @@ def check_protocol(
             where = f"protocol {protocol.name}, seed {seed}, state {number}: {state.made_by}"
             write_out(state, top)
             try:
-                left += bool(check_state(bench, state, top, where, copied=number % 11 == 10))
+                left += bool(check_state(bench, state, top, where, copied=number % 11 == 10, opened=opened))
             finally:
                 remove_tree(top)
             if number in twice:
@@ -217,101 +197,6 @@ def check_protocol(
     finally:
         bench.close()
         remove_tree(place)
-
-
-def check_state(bench: Bench, state: DiskState, top: str, where: str, *, copied: bool = False) -> int:
-    """Open one state as the next process would, and hold it to the guarantees.
-
-    Returns how many lines that nobody was ever promised stay behind and are reported by the engine.
-    """
-    promises = bench.acknowledged[: state.acknowledged]
-    if bench.torn and not any(bench.torn in content for content in state.files.values()):
-        raise Violation(f"{where}: the torn tail is neither in its segment nor in quarantine")
-    root = os.path.join(top, WORKSPACE)
-    fs: FileSystem = POSIX if copied else SameDisk(POSIX)
-    streams = [stream for stream in bench.attempted if stream not in bench.forgotten]
-    left = 0
-    store = FilesStore(root, clock=now_ms, fs=fs)
-    try:
-        for stream in streams:
-            found = verify(store, stream, promises, where, faults_allowed=True)
-            _check_prefix(bench, stream, found, where)
-            mine = append(store, stream, "successor")
-            after = verify(store, stream, [*promises, mine], where, faults_allowed=True)
-            if after != [*found, "successor"]:
-                raise Violation(f"{where}: appending changed {stream} from {found} to {after}")
-    finally:
-        store.close()
-    _check_kept(state, top, where)
-    store = FilesStore(root, clock=now_ms, fs=fs)
-    try:
-        for stream in streams:
-            verify(store, stream, promises, where, faults_allowed=True)
-        for fault in store.check():
-            if not fault.harmless:
-                if not _is_unacknowledged(fault, state, promises):
-                    raise Violation(f"{where}: needs a human: {fault}")
-                left += 1
-    finally:
-        store.close()
-    return left
-
-
-def _is_unacknowledged(fault: Fault, state: DiskState, promises: list[Acknowledged]) -> bool:
-    """Whether a fault names a line that lay behind the last acknowledged commit of its segment already.
-
-    A cut that also took the writer's memory of a segment can leave garbage there: the writer goes on in a new
-    segment, as it must not touch one that git may have, and the garbage stays and is reported.
-    """
-    place, _, number = fault.where.rpartition(":")
-    lines = state.files.get(f"{WORKSPACE}/{place}", b"").split(b"\n")
-    known = {promise.id for promise in promises if promise.stream == fault.stream}
-    safe = 0
-    for index, line in enumerate(lines[:-1], 1):
-        if codec.looks_right(line) and codec.id_of(line) in known:
-            known.discard(codec.id_of(line))
-            safe = index
-    return safe < int(number) <= len(lines)
-
-
-def _check_prefix(bench: Bench, stream: str, found: list[str], where: str) -> None:
-    """What is there is the beginning of what was written, apart from calls that were known to have failed."""
-    certain = [op for op in bench.attempted[stream] if op not in bench.uncertain]
-    seen = [op for op in found if op not in bench.uncertain]
-    if seen != certain[: len(seen)]:
-        raise Violation(f"{where}: {stream} holds {found}, which is no prefix of {bench.attempted[stream]}")
-
-
-def _check_kept(state: DiskState, top: str, where: str) -> None:
-    """Recovery throws nothing away: what it cut off a segment lies in quarantine, byte for byte."""
-    quarantine = os.path.join(top, WORKSPACE, "local", "quarantine")
-    kept = []
-    if os.path.isdir(quarantine):
-        for name in os.listdir(quarantine):
-            with open(os.path.join(quarantine, name), "rb") as file:
-                kept.append(file.read())
-    for name, before in state.files.items():
-        if not _SEGMENT.fullmatch(os.path.basename(name)):
-            continue
-        after = _present(os.path.join(top, name), before)
-        if not after.startswith(before) and not any(
-            part and before.endswith(part) and after.startswith(before[: -len(part)]) for part in kept
-        ):
-            raise Violation(f"{where}: bytes of {name} are gone: {before[-200:]!r} became {after[-200:]!r}")
-
-
-def _present(path: str, before: bytes) -> bytes:
-    """What has become of a segment. A copied folder gives one that the original may still write to another name."""
-    folder = os.path.dirname(path)
-    for name in [os.path.basename(path), *sorted(os.listdir(folder))]:
-        try:
-            with open(os.path.join(folder, name), "rb") as file:
-                found = file.read()
-        except FileNotFoundError:
-            continue
-        if name == os.path.basename(path) or found.startswith(before):
-            return found
-    return b""
 
 
 def _cut_again(
@@ -324,12 +209,15 @@ def _cut_again(
         write_out(state, second.top)
         second.attempted = {stream: list(ops) for stream, ops in bench.attempted.items()}
         second.uncertain, second.forgotten = set(bench.uncertain), set(bench.forgotten)
+        second.joined = bench.joined
         second.acknowledged = bench.acknowledged[: state.acknowledged]
         second.begin()
         store = second.store()
         for stream in list(second.attempted):
             if stream not in second.forgotten:
-                found = verify(store, stream, second.acknowledged, where, faults_allowed=True)
+                found = verify(
+                    store, stream, second.acknowledged, where, faults_allowed=True, joined=bench.joined
+                )
                 second.attempted[stream] = found
                 second.append(store, stream, f"recovery.{stream}")
         store.close()

@@ -22,9 +22,12 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from holdfast.store.protocol import Store
+from holdfast.store.sqlite import SqliteStore
+from holdfast.testing import migration
 from holdfast.testing.crash_states import scratch_base
+from holdfast.testing.plans import wall_clock
 from holdfast.testing.processes import Pipe, kill, spawn
-from holdfast.testing.witness import Acknowledged, append, commit_until_killed, heard, verify
+from holdfast.testing.witness import Acknowledged, append, commit_until_killed, heard, report, verify
 
 MODES = ("", "noauto_da_alloc", "data=writeback")
 """ext4 as it comes, without its help for careless renames, and without its order of data before names."""
@@ -183,6 +186,63 @@ def power_cuts(open_at: OpenAt, mode: str, cuts: int, seed: int, *, writers: int
             survivors += found - sum(promise.stream == stream for promise in known)
             known.append(mine)
     return Cuts(cuts, total, survivors)
+
+
+def migration_cuts(version: int, mode: str, cuts: int, seed: int) -> Cuts:
+    """Cut the power ``cuts`` times while a process opens a database of an older release, and so migrates it."""
+    rng = random.Random(f"{seed} {mode} migration")
+    total = survivors = 0
+    with LoopDisk() as disk, tempfile.TemporaryDirectory(dir=scratch_base()) as old:
+        known = migration.old_database(old, version)
+        new = os.path.join(old, "new.db")
+        SqliteStore(new, clock=wall_clock).close()
+        fresh = migration.schema(new)
+        with _mounted(disk, mode):
+            _put_old(old, _place(disk))
+            begun = time.monotonic()
+            assert _migrate_until(disk, lambda: None, 30, lines=1), "the migration never ended"
+            usual = time.monotonic() - begun
+        for number in range(cuts):
+            with _mounted(disk, mode):
+                _put_old(old, _place(disk))
+                said = _migrate_until(disk, disk.cut, rng.random() * 1.3 * usual)
+            total += len(said)
+            where = f"migration, mode {mode or 'default'}, seed {seed}, cut {number + 1}"
+            with _mounted(disk, mode):
+                further = migration.check_migrated(_place(disk), known + said, fresh, where)
+                survivors += further and not said
+    return Cuts(cuts, total, survivors)
+
+
+def _put_old(old: str, place: str) -> None:
+    shutil.rmtree(place, ignore_errors=True)
+    os.mkdir(place)
+    for name in (migration.NAME, f"{migration.NAME}-wal"):
+        shutil.copyfile(os.path.join(old, name), os.path.join(place, name))
+    os.sync()
+
+
+def _migrate_until(
+    disk: LoopDisk, end: Callable[[], None], seconds: float, lines: int | None = None
+) -> list[Acknowledged]:
+    """Open the old database in a process of its own, commit, and let ``end`` happen meanwhile."""
+    pipe = Pipe()
+
+    def body() -> None:
+        with contextlib.suppress(Exception):  # as in _work_until_cut
+            store = SqliteStore(os.path.join(_place(disk), migration.NAME), clock=wall_clock)
+            report(pipe.writer, append(store, migration.STREAMS[0], "migrated"))
+            store.close()
+
+    pid = spawn(body)
+    try:
+        pipe.listen(seconds, lines=lines)
+        said = pipe.so_far()
+        end()
+    finally:
+        kill(pid)
+        pipe.finish()
+    return heard(said[: said.rfind(b"\n") + 1])
 
 
 @contextlib.contextmanager

@@ -8,9 +8,11 @@ import os
 
 from holdfast.errors import HoldfastError
 from holdfast.fs import steps
+from holdfast.store.protocol import LONG_TAIL
 from holdfast.testing.faults import Failure, Faulty
-from holdfast.testing.laboratory import PROJECT, SECOND, STREAM, Bench, Protocol, SameDisk
-from holdfast.testing.wrapped import DuringSync, Killed, KilledAt
+from holdfast.testing.laboratory import PROJECT, SECOND, STREAM, Bench, Protocol
+from holdfast.testing.wrapped import DuringSync, Killed, KilledAt, SameDisk
+from holdfast.workspace.working_set import WorkingSet
 
 
 def _existing(bench: Bench, commits: int = 3) -> None:
@@ -195,6 +197,30 @@ def overtaken_later(bench: Bench) -> None:
     store.close()
 
 
+def reader_keeps_snapshot(bench: Bench) -> None:
+    """A process has written and not synced yet; another one reads that and keeps a snapshot of it (I6)."""
+    store = bench.store()
+    bench.append(store, SECOND)
+    for _ in range(LONG_TAIL - 1):
+        bench.append(store)
+    store.close()
+    bench.begin()
+    op = bench.next_op()
+    bench.attempted[STREAM].append(op)
+
+    def meanwhile() -> None:
+        other = bench.store()
+        WorkingSet(other, STREAM).refresh()
+        if other.get(f"local/snapshots/{STREAM.replace('/', '+')}") is None:
+            raise AssertionError("the reader kept no snapshot")
+        bench.append(other, SECOND)
+        other.close()
+
+    store = bench.store(DuringSync(bench.fs, meanwhile))
+    bench.append(store, op=op)
+    store.close()
+
+
 def killed_then_cut(call: int, *, fresh: bool, retry: bool, awake: bool = False) -> Protocol:
     """A process is killed at one call; its successor goes on and is acknowledged; then the power goes.
 
@@ -279,5 +305,6 @@ PROTOCOLS = [
         forget_other,
         overtaken,
         overtaken_later,
+        reader_keeps_snapshot,
     )
 ]

@@ -1,9 +1,9 @@
 """Torture in a process of its own, single-threaded, so that it can fork: ``python -m holdfast.testing.run``.
 
-Usage: ``run kills|fresh-kills|cuts|histories ENGINE WHERE COUNT SEED [DETAIL]``. Prints one JSON object; a
-broken promise is a traceback and exit status 1. ENGINE is ``files``, ``sqlite`` or ``careless`` (files that
-are never synced); WHERE is an empty folder. DETAIL is the mount mode of power cuts, or the name of a broken
-store for histories.
+Usage: ``run kills|fresh-kills|cuts|migration-cuts|histories ENGINE WHERE COUNT SEED [DETAIL]``. Prints one JSON
+object; a broken promise is a traceback and exit status 1. ENGINE is ``files``, ``sqlite`` or ``careless`` (files
+that are never synced), for migrations the older schema version; WHERE is an empty folder. DETAIL is the mount mode
+of power cuts, or the name of a broken store for histories.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from holdfast.store.files import FilesStore
 from holdfast.store.protocol import Store
 from holdfast.store.sqlite import SqliteStore
 from holdfast.testing import broken, clients, history, kills, power_cut, scale
-from holdfast.testing.laboratory import now_ms
+from holdfast.testing.plans import wall_clock
 from holdfast.testing.witness import commit_until_killed
 from holdfast.testing.wrapped import WithoutSync
 
@@ -35,11 +35,11 @@ BROKEN: dict[str, Callable[[Store, int], Store]] = {
 def opener(engine: str) -> Callable[[str], Store]:
     """How to open a store of this engine in a folder."""
     if engine == "files":
-        return lambda folder: FilesStore(os.path.join(folder, ".state"), clock=now_ms)
+        return lambda folder: FilesStore(os.path.join(folder, ".state"), clock=wall_clock)
     if engine == "careless":
         fs = WithoutSync(POSIX, lambda call, path: True)
-        return lambda folder: FilesStore(os.path.join(folder, ".state"), clock=now_ms, fs=fs)
-    return lambda folder: SqliteStore(os.path.join(folder, "state.db"), clock=now_ms)
+        return lambda folder: FilesStore(os.path.join(folder, ".state"), clock=wall_clock, fs=fs)
+    return lambda folder: SqliteStore(os.path.join(folder, "state.db"), clock=wall_clock)
 
 
 def histories(
@@ -108,6 +108,8 @@ def main(arguments: list[str]) -> None:
         commit_until_killed(open_at(where), count, seed, sys.stdout.fileno())
     elif what == "cuts":
         found = power_cut.power_cuts(open_at, extra, int(count), int(seed))._asdict()
+    elif what == "migration-cuts":
+        found = power_cut.migration_cuts(int(engine), extra, int(count), int(seed))._asdict()
     else:
         found = histories(open_at, where, int(count), int(seed), extra)
     print(json.dumps(found))

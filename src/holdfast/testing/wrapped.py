@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -100,6 +101,22 @@ class Wrapped:
         self.around("unlock", self.paths.get(fd, ""), lambda: self.inner.unlock(fd))
 
 
+class SameDisk(Wrapped):
+    """Keeps the writer's identity when a state is written out elsewhere: the same disk after a restart.
+
+    The identity is tied to the inode and the change time of one file, which no copy can reproduce. Without
+    this layer every state would be opened as a copied folder is: by a new writer, who repairs nothing.
+    """
+
+    def stat(self, path: str) -> os.stat_result:
+        found = super().stat(path)
+        if path.endswith("/local/anchor") and stat.S_ISREG(found.st_mode):
+            values = list(found)
+            values[stat.ST_INO] = 4711
+            return os.stat_result(values, {"st_ctime_ns": 1, "st_mtime_ns": found.st_mtime_ns})
+        return found
+
+
 class Killed(BaseException):
     """The process is dead: not an ``Exception``, because no handler of a dead process runs."""
 
@@ -145,15 +162,26 @@ class DuringSync(Wrapped):
 
 
 class WithoutSync(Wrapped):
-    """A mutant: syncs that ``drop`` picks by call and path do nothing."""
+    """A mutant: syncs that ``drop`` picks by call and path do nothing. ``sync_read`` is that of a mere reader."""
 
     def __init__(self, inner: FileSystem, drop: Callable[[str, str], bool]) -> None:
         super().__init__(inner)
         self.drop = drop
         self.dropped = 0
+        self._readers: set[int] = set()
+
+    def open(self, path: str, flags: int, mode: int = 0o644) -> int:
+        fd = super().open(path, flags, mode)
+        if flags & os.O_ACCMODE == os.O_RDONLY:
+            self._readers.add(fd)
+        return fd
+
+    def close(self, fd: int) -> None:
+        self._readers.discard(fd)
+        super().close(fd)
 
     def sync(self, fd: int) -> None:
-        if self.drop("sync", self.paths.get(fd, "")):
+        if self.drop("sync_read" if fd in self._readers else "sync", self.paths.get(fd, "")):
             self.dropped += 1
         else:
             super().sync(fd)

@@ -168,6 +168,21 @@ def test_damage_stops_archiving(project: Path) -> None:
     assert segment.exists()
 
 
+def test_damage_in_the_archive_is_found_and_named(project: Path) -> None:
+    """The doctor looks into archived sessions too, and names the file where it lies."""
+    with holdfast.open(project) as workspace:
+        session = work(workspace)
+        upkeep.archive(workspace)
+    (segment,) = (project / ".state" / "history").rglob("*.jsonl")
+    segment.write_bytes(segment.read_bytes().replace(b"note 2", b"note X"))
+    with holdfast.open(project) as workspace:
+        (fault,) = [fault for fault in workspace.doctor() if not fault.harmless]
+    assert fault.stream == session.stream
+    name, _, line = fault.where.partition(":")
+    assert project / ".state" / name == segment
+    assert b"note X" in segment.read_bytes().splitlines()[int(line) - 1]
+
+
 def test_prune_by_count_size_and_age(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """A dry run changes nothing; applied, exactly what was reported goes, and the project's log names it."""
     sessions = [work(workspace, f"Goal {number}") for number in range(4)]

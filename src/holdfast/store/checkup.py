@@ -43,8 +43,7 @@ def _restore(place: Place, handle: StreamFiles) -> list[Fault]:
     from holdfast.store import restore
 
     done = []
-    for name in filter(segments.is_segment, _names(place, handle.folder)):
-        path = os.path.join(handle.folder, name)
+    for path in handle.paths():
         part = segments.read_part(place.fs, path, segments.UNREAD, keep=False)
         if part.troubles and (fault := restore.from_git(place, handle.stream, path)):
             done.append(fault)

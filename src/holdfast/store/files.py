@@ -224,7 +224,7 @@ class FilesStore:
             faults = checkup.stray_files(self._place, fix=fix)
             if fix:
                 faults += self.salvage()
-            for stream in self.streams():
+            for stream in sorted({*self.streams(), *self.archived()}):
                 handle = self._handle(stream)
                 with handle.mutex:
                     faults += checkup.check_stream(self._place, handle, fix=fix)

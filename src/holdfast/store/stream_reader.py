@@ -72,6 +72,10 @@ class StreamReader:
                 return tail
         return self._read_all(names)
 
+    def paths(self) -> list[str]:
+        """The files of all segments, live and archived."""
+        return [self._path(name) for name in self._names()]
+
     def backward(self) -> Iterator[bytes]:
         """All commits, newest first. The stream was read before, so it is known which segments are out of order."""
         return segments.merged([self._backward(name) for name in self._names()], newest_first=True)
@@ -265,11 +269,16 @@ class StreamReader:
             finally:
                 self._fs.close(fd)
 
+    def _where(self, place: str) -> str:
+        """A segment and a line, as a path from the workspace's folder on."""
+        path = self._path(place.partition(":")[0])
+        return f"{os.path.relpath(path, self._place.root)}:{place.partition(':')[2]}"
+
     def _faults(self, faults: list[Any]) -> tuple[Fault, ...]:
         return tuple(
             Fault(
                 self.stream,
-                f"{self.stream}/events/{where}",
+                self._where(where),
                 what,
                 harmless=False,
                 action="the commit in this line is used"

@@ -276,3 +276,21 @@ def test_a_stale_expectation_is_refused_after_a_merge(session: Session) -> None:
     session.note("somebody else's")
     with pytest.raises(Conflict):
         session.note("mine", expect=version)
+
+
+def test_a_checkout_after_a_burst_keeps_the_writer(repository: Path, git) -> None:
+    """A branch that hides the segment does not make the writer take a new name: its numbers stay plain."""
+    with holdfast.open() as workspace:
+        name = workspace.start("goal").id
+    git("add", "-A")
+    git("commit", "-q", "-m", "begin")
+    git("checkout", "-q", "-b", "other")
+    with holdfast.open() as workspace:
+        session = workspace.session(name)
+        for number in range(40):
+            session.record("x.step", {"n": number})
+    git("add", "-A")
+    git("commit", "-q", "-m", "more")
+    git("checkout", "-q", "main")
+    with holdfast.open() as workspace:
+        assert workspace.session(name).decide("plain", because="one writer").id == "D-1"

@@ -16,26 +16,22 @@ from holdfast.store import kept, segments
 from holdfast.store.numbered import check_op
 from holdfast.store.protocol import Appended, Cursor, Ground, Plan, Tail
 from holdfast.store.segments import UNREAD, Mark
-from holdfast.store.stream_reader import SUM_AND_END, Place, StreamReader
-from holdfast.store.writer import BLANK, Memory, decode_memory, encode_memory, grown, read_note
+from holdfast.store.stream_note import StreamNote
+from holdfast.store.stream_reader import SUM_AND_END, Place
+from holdfast.store.writer import BLANK, Memory, decode_memory, grown, read_note
 from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from holdfast.store.ops import Ops
 
 
-class StreamFiles(StreamReader):
+class StreamFiles(StreamNote):
     """The segments of one stream. Callers hold ``mutex``; a forked child must make its own."""
 
     def __init__(self, place: Place, stream: str) -> None:
         super().__init__(place, stream)
         self.mutex = allocate_lock()
-        self._flat = stream.replace("/", "+")
-        self._lock_fd = -1
-        self._note = b""
-        self._memory: Memory | None = None
         self._latest: Cursor = None
-        self._complete_for = (0, "", 0)
         self._ops: Ops | None = None
 
     def append(
@@ -83,7 +79,10 @@ class StreamFiles(StreamReader):
                 self._write(line, memory.size)
                 written = True
                 memory = grown(memory, len(line), commit.sum, commit_id, planned.numbers)
-                self._remember(memory)
+                if self._may_lag(now, still) and not planned.numbers:
+                    self._memory, self._unnoted = memory, True
+                else:
+                    self._remember(memory, now)
                 after = None if blind else self._covering(tail, memory, commit_id)
                 self._latest = after
             finally:
@@ -95,50 +94,6 @@ class StreamFiles(StreamReader):
                 raise UnknownOutcome(f"{self.stream}: a file call failed ({error.strerror}).") from error
             raise
         return Appended(commit, after, tail.version + 1, repeated=False)
-
-    def _undisturbed(self) -> bool:
-        """Whether nothing at all has happened to the stream since this handle's own last commit.
-
-        Then what was read, checked and remembered for that commit holds for the next one too. Every other
-        process leaves a new note, every other program a new folder time, a new length or a new git HEAD.
-        """
-        memory = self._memory
-        return (
-            memory is not None
-            and self._fs.read(self._lock_fd, len(self._note), 0) == self._note
-            and self._is_as_noted(memory)
-        )
-
-    def _only_grown(self, cursor: Cursor) -> bool:
-        """Whether nothing has happened since the cursor but commits of this place to the segment at hand.
-
-        Then the note says all that the next commit must know of them.
-        """
-        if not isinstance(cursor, dict) or not self._is_own(cursor) or cursor["f"]:
-            return False
-        note = read_note(self._fs, self._lock_fd)
-        memory = decode_memory(note)
-        if memory is None or self._complete_for != (self._generation, memory.writer, memory.highest):
-            return False
-        name = segments.name_of(memory.writer, memory.segment)
-        mark = cursor["s"].get(name, UNREAD)
-        if self._segment_path != self._path(name) or mark.rows != mark.lines or not self._is_as_noted(memory):
-            return False
-        self._memory, self._note = memory, note
-        return bool(mark.offset <= memory.size)
-
-    def _is_as_noted(self, memory: Memory) -> bool:
-        if self._segment_fd < 0 or self._complete_for[0] != self._generation:
-            return False
-        try:
-            return (
-                self._fs.stat(self.folder).st_mtime_ns == self._folder_stamp
-                and self._fs.stat_handle(self._segment_fd).st_size == memory.size
-                and self._place.head.token() == memory.token
-                and self._place.head.index() == memory.git_index
-            )
-        except FileNotFoundError:
-            return False
 
     def _left_unread(self, cursor: Cursor) -> Tail:
         memory = self._memory
@@ -154,21 +109,6 @@ class StreamFiles(StreamReader):
     def _read_again(self, cursor: Cursor) -> Tail:
         self._seen_path = ""
         return self.read(cursor)
-
-    def lock(self) -> None:
-        """Hold the stream: everybody else who wants to append waits."""
-        if self._lock_fd < 0:
-            folder = os.path.join(self._place.local, "locks")
-            path = os.path.join(folder, f"{self._flat}.lock")
-            try:
-                self._lock_fd = self._fs.open(path, os.O_RDWR | os.O_CREAT)
-            except FileNotFoundError:
-                steps.make_folders(self._fs, folder)
-                self._lock_fd = self._fs.open(path, os.O_RDWR | os.O_CREAT)
-        self._fs.lock(self._lock_fd)
-
-    def unlock(self) -> None:
-        self._fs.unlock(self._lock_fd)
 
     def _first_with(self, op: str) -> codec.Commit | None:
         from holdfast.store.ops import Ops, matches
@@ -365,17 +305,6 @@ class StreamFiles(StreamReader):
             finally:
                 self._fs.close(fd)
 
-    def _remember(self, memory: Memory) -> None:
-        note = encode_memory(memory)
-        try:
-            self._fs.write_at(self._lock_fd, note, 0)
-        except OSError:
-            # Only a note: the next append compares it with the segment, whatever it says.
-            self._memory = None
-            return
-        self._memory, self._note = memory, note
-        self._complete_for = (self._generation, memory.writer, memory.highest)
-
     def _covering(self, tail: Tail, memory: Memory, commit_id: str) -> Cursor:
         """The tail's cursor moved behind the commit that was just written."""
         name = self._segment_path.rpartition(os.sep)[2]
@@ -405,9 +334,4 @@ class StreamFiles(StreamReader):
 
     def close(self) -> None:
         self._close_segment()
-        if self._lock_fd >= 0:
-            fd, self._lock_fd = self._lock_fd, -1
-            try:
-                self._fs.close(fd)
-            except OSError:
-                pass
+        self._close_note()

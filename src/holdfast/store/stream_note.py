@@ -1,0 +1,137 @@
+"""The note of one stream: its lock file, which holds what the writer remembers, written under the lock.
+
+The note is not synced and may lag a little behind a handle that appends alone: whoever comes next compares it with
+the segment, and reads what lies beyond it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.fs import steps
+from holdfast.store import segments
+from holdfast.store.protocol import Cursor
+from holdfast.store.segments import UNREAD
+from holdfast.store.stream_reader import Place, StreamReader
+from holdfast.store.writer import Memory, decode_memory, encode_memory, read_note
+
+_LAG_MS = 100
+"""Short, so that a checkout that hides the segment finds nearly all of it noted: a writer that must have forgotten
+something takes a new name."""
+
+_ALONE = 8
+
+
+class StreamNote(StreamReader):
+    """A stream that can be held, and what is remembered of it."""
+
+    def __init__(self, place: Place, stream: str) -> None:
+        super().__init__(place, stream)
+        self._flat = stream.replace("/", "+")
+        self._lock_fd = -1
+        self._note = b""
+        self._memory: Memory | None = None
+        self._unnoted = False
+        """The memory is ahead of the note."""
+        self._noted_at = 0
+        self._alone = 0
+        """Commits in a row that nobody else came between."""
+        self._complete_for = (0, "", 0)
+
+    def lock(self) -> None:
+        """Hold the stream: everybody else who wants to append waits."""
+        if self._lock_fd < 0:
+            folder = os.path.join(self._place.local, "locks")
+            path = os.path.join(folder, f"{self._flat}.lock")
+            try:
+                self._lock_fd = self._fs.open(path, os.O_RDWR | os.O_CREAT)
+            except FileNotFoundError:
+                steps.make_folders(self._fs, folder)
+                self._lock_fd = self._fs.open(path, os.O_RDWR | os.O_CREAT)
+        self._fs.lock(self._lock_fd)
+
+    def unlock(self) -> None:
+        self._fs.unlock(self._lock_fd)
+
+    def _undisturbed(self) -> bool:
+        """Whether nothing at all has happened to the stream since this handle's own last commit.
+
+        Then what was read, checked and remembered for that commit holds for the next one too. Every other
+        process leaves a new note, every other program a new folder time, a new length or a new git HEAD.
+        """
+        memory = self._memory
+        return (
+            memory is not None
+            and self._fs.read(self._lock_fd, len(self._note), 0) == self._note
+            and self._is_as_noted(memory)
+        )
+
+    def _only_grown(self, cursor: Cursor) -> bool:
+        """Whether nothing has happened since the cursor but commits of this place to the segment at hand.
+
+        Then the note says all that the next commit must know of them.
+        """
+        if not isinstance(cursor, dict) or not self._is_own(cursor) or cursor["f"]:
+            return False
+        note = read_note(self._fs, self._lock_fd)
+        memory = decode_memory(note)
+        if memory is None or self._complete_for != (self._generation, memory.writer, memory.highest):
+            return False
+        name = segments.name_of(memory.writer, memory.segment)
+        mark = cursor["s"].get(name, UNREAD)
+        if self._segment_path != self._path(name) or mark.rows != mark.lines or not self._is_as_noted(memory):
+            return False
+        self._memory, self._note = memory, note
+        return bool(mark.offset <= memory.size)
+
+    def _is_as_noted(self, memory: Memory) -> bool:
+        if self._segment_fd < 0 or self._complete_for[0] != self._generation:
+            return False
+        try:
+            return (
+                self._fs.stat(self.folder).st_mtime_ns == self._folder_stamp
+                and self._fs.stat_handle(self._segment_fd).st_size == memory.size
+                and self._place.head.token() == memory.token
+                and self._place.head.index() == memory.git_index
+            )
+        except FileNotFoundError:
+            return False
+
+    def _remember(self, memory: Memory, now: int = 0) -> None:
+        """Write the note. The caller holds the stream."""
+        note = encode_memory(memory)
+        try:
+            self._fs.write_at(self._lock_fd, note, 0)
+        except OSError:
+            # Only a note: the next append compares it with the segment, whatever it says.
+            self._memory = None
+            return
+        self._memory, self._note, self._unnoted = memory, note, False
+        self._noted_at = now
+        self._complete_for = (self._generation, memory.writer, memory.highest)
+
+    def _may_lag(self, now: int, undisturbed: bool) -> bool:
+        """Whether the note can wait: only while this handle appends alone, since others go by the note."""
+        self._alone = self._alone + 1 if undisturbed else 0
+        return self._alone > _ALONE and 0 <= now - self._noted_at < _LAG_MS
+
+    def _catch_up(self) -> None:
+        """Note what was appended since the last note, unless others have gone on from there."""
+        self._unnoted = False
+        try:
+            self.lock()
+            if self._memory and self._fs.read(self._lock_fd, len(self._note), 0) == self._note:
+                self._fs.write_at(self._lock_fd, encode_memory(self._memory), 0)
+            self.unlock()
+        except OSError:
+            pass  # whoever comes next reads the segment beyond the note
+
+    def _close_note(self) -> None:
+        if self._lock_fd >= 0:
+            if self._unnoted:
+                self._catch_up()
+            fd, self._lock_fd = self._lock_fd, -1
+            try:
+                self._fs.close(fd)
+            except OSError:
+                pass

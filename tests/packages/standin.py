@@ -110,6 +110,13 @@ def node() -> Path:
     return folder / "bin" / "node"
 
 
+def take_away(host: Host, standin: StandIn) -> None:
+    """No `holdfast` on PATH at all, also none that is installed beside the tests' own interpreter."""
+    (standin.bin / "holdfast").unlink()
+    folders = host.extra_env["PATH"].split(os.pathsep)
+    host.extra_env["PATH"] = os.pathsep.join(f for f in folders if not (Path(f) / "holdfast").exists())
+
+
 @contextmanager
 def on_stage(name: str) -> Iterator[tuple[Host, FakeModel, StandIn]]:
     """A host in a clean home with the stand-in first on PATH; none of its own hooks are set."""

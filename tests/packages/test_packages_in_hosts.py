@@ -11,7 +11,7 @@ import pytest
 from tests.hosts.codex import Codex
 from tests.hosts.fake_model import FakeModel, Reply
 from tests.hosts.host import Host, Run
-from tests.packages.standin import PACKAGES, ROOT, StandIn, node, on_stage
+from tests.packages.standin import PACKAGES, ROOT, StandIn, node, on_stage, take_away
 
 from holdfast.core.actions import CATALOGUE
 from holdfast.packages import hosts
@@ -105,7 +105,7 @@ def test_claude_slash_commands_reach_the_model_and_cost_nothing_before() -> None
 def test_claude_goes_on_without_holdfast() -> None:
     """Where the command is missing a turn still succeeds."""
     with on_stage("claude") as (host, _, standin):
-        (standin.bin / "holdfast").unlink()
+        take_away(host, standin)
         assert fine(host.run(host.argv("hello", False, *CLAUDE))).saw("hello")
 
 
@@ -167,7 +167,7 @@ def test_opencode_goes_on_without_holdfast() -> None:
     with on_stage("opencode") as (host, model, standin):
         with_plugin(host)
         script(host, model)
-        (standin.bin / "holdfast").unlink()
+        take_away(host, standin)
         run = fine(host.turn("TOOLS"))
         assert (run.stdout + run.stderr).count("does nothing") == 1
         assert (host.project / "made.txt").read_text() == "one\n"

@@ -24,9 +24,9 @@ TEXT, SECRET = SAMPLES["github-personal-token"][0](random.Random(7))
 QUIET = frozenset(
     """init status resume brief sessions switch log show diff view who recover validate lint verify schema advise
     doctor heal export archive restore prune rotate agents-md hook-commit-message sync import release continue
-    complete-phase mark mcp""".split()  # noqa: SIM905 - thirty quoted words are harder to read
+    complete-phase mark mcp hook install uninstall""".split()  # noqa: SIM905 - thirty quoted words are harder to read
 )
-"""Commands that store no text from their arguments (sync, import and mcp take theirs from elsewhere)."""
+"""Commands that store no text from their arguments (sync, import, mcp and hook take theirs from elsewhere)."""
 
 
 MORE = {

@@ -18,8 +18,8 @@ from holdfast.core.numbers import Mint
 from holdfast.core.tokens import estimate
 from holdfast.edge.cli.sessions import _status_text
 from holdfast.errors import HoldfastError
-from holdfast.testing import strategies
-from holdfast.testing.strategies import Choice, Step
+from holdfast.testing import commands
+from holdfast.testing.commands import Choice, Step
 from holdfast.views import brief, pages, state_json, state_md
 from holdfast.workspace.handle import Receipt, Rule
 from holdfast.workspace.session import Session
@@ -83,7 +83,7 @@ IMPORTS = {
 }
 MORE: dict[str, dict[str, Act]] = {
     "session": {
-        **strategies.COMMANDS,  # type: ignore[dict-item]
+        **{name: run for name, run in commands.COMMANDS.items() if name != "handoff claim"},  # type: ignore[dict-item]
         **IMPORTS,
         "hand off": lambda s, c: s.hand_off(c.maybe_text()),
         "claim": rule(
@@ -112,7 +112,7 @@ MORE: dict[str, dict[str, Act]] = {
         "archive": lambda s, c: s.commit([Event("session.archived", {}), Event("session.restored", {})]),
     },
     "project": {
-        **{name: strategies.COMMANDS[name] for name in ("decide", "settle", "note")},  # type: ignore[dict-item]
+        **{name: commands.COMMANDS[name] for name in ("decide", "settle", "note")},  # type: ignore[dict-item]
         **IMPORTS,
         "decide": rule(lambda state, mint, c: concepts.decision.decide(state, mint, c.text, c.text)),
         "item": rule(
@@ -142,7 +142,7 @@ MORE: dict[str, dict[str, Act]] = {
         "lift": rule(lambda state, mint, c: concepts.order.lift(state, c.id_in("orders"), c.text)),
     },
     "user": {
-        "note": strategies.COMMANDS["note"],  # type: ignore[dict-item]
+        "note": commands.COMMANDS["note"],  # type: ignore[dict-item]
         **{name: IMPORTS[name] for name in ("own", "secret")},
         "prefer": rule(
             lambda state, mint, c: concepts.preference.prefer(state, f"key-{c.number}", c.text[:500])
@@ -165,7 +165,7 @@ def worked(stream: Quick, commits: int, dice: random.Random) -> Quick:
         step = Step(0, name, dice.randrange(2_000), dice.choice(TEXTS))
         try:
             MORE[stream.kind][name](stream, Choice(stream, step))
-        except HoldfastError:
+        except (HoldfastError, concepts.handoff.Yours):
             continue
     return stream
 

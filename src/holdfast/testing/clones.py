@@ -108,13 +108,15 @@ class Tree:
         raise Broken("a git command goes on for ever")
 
     def _is_made(self, path: str) -> bool:
-        """Whether ``heal`` makes the file anew: a view, or a segment of a session that was archived somewhere.
+        """Whether ``heal`` makes the file anew: a view; or a segment, if a revert or archiving has removed any.
 
-        Archiving is the one command that removes segments. Git may take one for the old name of another that
-        looks like it, and two clones that did so for a conflict.
+        Git may take a segment that was removed for the old name of another that looks like it, and report a
+        conflict if the other side did something else with it (docs/guarantees.md).
         """
-        parts = path.split("/")
-        return parts[-1] in _MADE or (parts[-2] == "events" and parts[-3] in self.history.archived)
+        if os.path.basename(path) in _MADE:
+            return True
+        removed = self.history.reverted or bool(self.history.archived)
+        return removed and path.endswith(".jsonl") and "/events/" in path
 
     def _given_up(self, command: str) -> bool:
         """Leave out what has become empty, or take the whole command back."""

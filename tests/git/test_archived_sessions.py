@@ -107,3 +107,21 @@ def test_two_branches_archive_the_same_session(repository: Path, git) -> None:
         assert workspace.page(None, 10) == ([], 0)
     assert git("diff", "--name-only", "--diff-filter=U") == ""
     assert count(repository, place) == 5
+
+
+def test_nothing_is_brought_back_in_the_midst_of_a_rebase(repository: Path, git) -> None:
+    """What is missing then may come with the next step: brought back before, it would stand in git's way."""
+    place = work()
+    git("add", "-A")
+    git("commit", "-q", "-m", "work")
+    git("checkout", "-q", "--detach")
+    git("reset", "-q", "--hard", "HEAD~1")
+    (repository / ".git" / "rebase-merge").mkdir()
+    with holdfast.open() as workspace:
+        assert not [fault for fault in workspace.heal() if fault.action == "brought back"]
+    (repository / ".git" / "rebase-merge").rmdir()
+    git("branch", "-q", "-D", "main")
+    git("reflog", "expire", "--expire=now", "--all")
+    with holdfast.open() as workspace:
+        workspace.heal()
+    assert count(repository, place) == 3

@@ -61,6 +61,13 @@ class GitHead:
         """The directory that all worktrees of the repository share; None without git."""
         return self._places[1] if self._places else None
 
+    def is_replaying(self) -> bool:
+        """Whether git is in the midst of a rebase, cherry-pick or revert, and the next step may bring more files."""
+        if self._places is None:
+            return False
+        marks = ("rebase-merge", "rebase-apply", "sequencer", "CHERRY_PICK_HEAD", "REVERT_HEAD")
+        return any(self._stamp(os.path.join(self._places[0], mark)) is not None for mark in marks)
+
     def head(self) -> str:
         """Branch and commit, such as ``refs/heads/main 1f3…``, or the commit alone; empty without git."""
         self.token()

@@ -85,9 +85,12 @@ def unmerged(place: Place, name: str) -> None:
 def salvage(place: Place, handle_of: Callable[[str], StreamFiles]) -> list[Fault]:
     """Bring back every kept segment that the working tree has lost and that no ref leads to.
 
-    Git is asked only if something is missing. Links are kept for a month, since a commit that a ref leads to
-    today can be reset, amended or dropped tomorrow; then those that git has are forgotten.
+    Not in the midst of a rebase, whose next step may bring the same file. Git is asked only if something is
+    missing. Links are kept for a month, since a commit that a ref leads to today can be reset, amended or dropped
+    tomorrow; then those that git has are forgotten.
     """
+    if place.head.is_replaying():
+        return []
     links = kept.links(place)
     old = place.clock() - _KEPT_MS
     wanted = [

@@ -159,7 +159,7 @@ class Desk:
                 workspace = open_workspace(self._where, by=name, way="mcp")
             else:
                 first = known.workspace
-                workspace = Workspace(first.store, user=first.user, by=name, origin="agent")
+                workspace = Workspace(first.store, user=first.user, by=name, origin="agent", way="mcp")
             seat = self._seats[name] = Seat(workspace)
         return seat
 

@@ -17,13 +17,11 @@ TOOLS = Path(sys.executable).parent
 HOOKS, ACTION = ROOT / ".pre-commit-hooks.yaml", ROOT / "action.yml"
 
 
-@pytest.mark.skipif(not (TOOLS / "pre-commit").exists(), reason="pre-commit is not installed")
 def test_the_hooks_are_a_valid_manifest() -> None:
     """pre-commit itself accepts the manifest."""
     subprocess.run([str(TOOLS / "pre-commit"), "validate-manifest", str(HOOKS)], check=True)
 
 
-@pytest.mark.skipif(not (TOOLS / "check-jsonschema").exists(), reason="check-jsonschema is not installed")
 def test_the_action_has_the_form_of_an_action() -> None:
     """The schema of GitHub's actions accepts it; without the shell of a step it would not."""
     checker = [str(TOOLS / "check-jsonschema"), "--builtin-schema", "vendor.github-actions"]

@@ -130,7 +130,6 @@ def test_exact_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def exact() -> Callable[[str], int]:
-    pytest.importorskip("bpe_openai", reason="the extra `tokens` is not installed")
     return tokens.exact("o200k_base")
 
 

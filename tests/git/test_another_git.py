@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
+from dulwich import porcelain
 
 import holdfast
-
-porcelain = pytest.importorskip("dulwich.porcelain")
-pytest.importorskip("merge3", reason="dulwich merges files with it")
 
 
 def test_another_implementation_merges_segments_without_a_conflict(repository: Path, git) -> None:

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +20,7 @@ from .claude import Claude
 from .codex import Codex
 from .fake_model import FakeModel, Reply
 from .host import Host, Run, kill
-from .scenario import HOSTS
+from .scenario import HOSTS, bare
 
 MARK = "MARK-4711"
 DECISION = f"Copy the tables before deleting them {MARK}"
@@ -81,12 +80,7 @@ def installed(name: str, *options: str) -> Iterator[Installed]:
     tool = HOSTS[name].tool or name
     if setup.entry_of(tool) is None:
         pytest.skip(setup.why_absent(tool))
-    with (
-        tempfile.TemporaryDirectory(prefix="holdfast-host-", ignore_cleanup_errors=True) as folder,
-        FakeModel() as model,
-    ):
-        root = Path(folder).resolve()
-        host = HOSTS[name](root, model)
+    with bare(name) as (host, model, root):
         _command(root)
         host.extra_env["PATH"] = f"{root / 'bin'}{os.pathsep}{host.env()['PATH']}"
         host.extra_env["HOLDFAST_USER"] = "alice"

@@ -47,15 +47,21 @@ class Stage(NamedTuple):
 
 
 @contextmanager
-def stage(name: str) -> Iterator[Stage]:
-    """Set a host up in a temporary folder that goes away afterwards."""
+def bare(name: str) -> Iterator[tuple[Host, FakeModel, Path]]:
+    """A host, the model behind it, and the temporary folder that they live in."""
     # The files of a host that was killed may still be in use for a moment.
     with (
         tempfile.TemporaryDirectory(prefix="holdfast-host-", ignore_cleanup_errors=True) as folder,
         FakeModel() as model,
     ):
         root = Path(folder).resolve()
-        host = HOSTS[name](root, model)
+        yield HOSTS[name](root, model), model, root
+
+
+@contextmanager
+def stage(name: str) -> Iterator[Stage]:
+    """A host whose hooks are all recorded."""
+    with bare(name) as (host, model, root):
         recorder = Recorder(root / "recorder")
         host.set_hooks(recorder.command)
         yield Stage(host, model, recorder, root)

@@ -14,8 +14,6 @@ from wire_client import COMMAND, environment
 
 import holdfast
 
-pytest.importorskip("mcp_types", reason="the package mcp is not installed: its client cannot be tried")
-
 MODES = ["auto", "legacy", "2026-07-28"]
 Work = Callable[[Any], Awaitable[None]]
 

@@ -11,7 +11,7 @@ import pytest
 from wire_client import MODERN, Refusal, WireClient
 
 import holdfast
-from holdfast.core.tokens import estimate
+from holdfast.core.tokens import estimate, exact
 from holdfast.edge.mcp.tools import BY_NAME, TOOLS
 
 
@@ -111,8 +111,7 @@ def test_the_tool_list_is_small() -> None:
     """All tools together cost a model less than 3,000 tokens, by our estimate and by a real vocabulary."""
     shown = json.dumps([tool.shown() for tool in TOOLS], ensure_ascii=False, separators=(",", ":"))
     assert estimate(shown) < 3_000
-    vocabulary = pytest.importorskip("bpe_openai", reason="bpe-openai is not installed: no exact count")
-    assert len(vocabulary.get_encoding("o200k_base").encode(shown)) < 2_500
+    assert exact("o200k_base")(shown) < 2_500
 
 
 def test_readers_are_marked_and_nothing_destroys(server: WireClient) -> None:

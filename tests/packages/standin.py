@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ import pytest
 from tests.hosts import setup
 from tests.hosts.fake_model import FakeModel
 from tests.hosts.host import Host
-from tests.hosts.scenario import HOSTS, TINY_SERVER
+from tests.hosts.scenario import TINY_SERVER, bare
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ROOT / "packages"
@@ -121,12 +120,7 @@ def take_away(host: Host, standin: StandIn) -> None:
 def on_stage(name: str) -> Iterator[tuple[Host, FakeModel, StandIn]]:
     """A host in a clean home with the stand-in first on PATH; none of its own hooks are set."""
     need(name)
-    with (
-        tempfile.TemporaryDirectory(prefix="holdfast-host-", ignore_cleanup_errors=True) as folder,
-        FakeModel() as model,
-    ):
-        root = Path(folder).resolve()
-        host = HOSTS[name](root, model)
+    with bare(name) as (host, model, root):
         standin = StandIn(root / "standin")
         host.extra_env["PATH"] = os.pathsep.join([str(standin.bin), host.env()["PATH"]])
         yield host, model, standin

@@ -6,7 +6,6 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,6 +13,7 @@ from holdfast.core.commit import Draft, Event, encode
 from holdfast.errors import Refused, Unavailable
 from holdfast.store import sqlite_file
 from holdfast.store.sqlite import SqliteStore
+from holdfast.testing.migration import schema
 from holdfast.testing.plans import saying, texts, wall_clock
 
 FOLDER = Path(sqlite_file.__file__).parent / "sqlite_migrations"
@@ -35,17 +35,6 @@ def old_database(path: str, version: int) -> None:
     line, _ = encode(draft, commit_id, "2026-01-21T14:30:00.123Z", "0" * 32)
     db.execute("INSERT INTO commits VALUES (1, 1, ?, 'o', ?)", (commit_id, line[:-1]))
     db.close()
-
-
-def schema(path: str) -> list[Any]:
-    db = sqlite3.connect(path)
-    try:
-        found = db.execute(
-            "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
-        ).fetchall()
-        return [*found, db.execute("PRAGMA user_version").fetchone()]
-    finally:
-        db.close()
 
 
 def test_the_folder_holds_exactly_the_migrations() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 import holdfast
 from holdfast.core.concepts.budget import MOST, STRATEGIES, ZONES
+from holdfast.core.tokens import estimate
 from holdfast.errors import NotFound, Refused
 from holdfast.workspace.session import Session
 
@@ -99,9 +100,8 @@ def test_the_number_of_items_is_bounded(session: Session) -> None:
 
 def test_a_file_is_counted_by_an_estimate(project: Path) -> None:
     """The tokens of a file are the estimate of its text."""
-    tokens = pytest.importorskip("holdfast.core.tokens")
     text = "def main() -> None:\n    print('hello')\n" * 50
     (project / "app.py").write_text(text)
     session = holdfast.open(str(project)).start("Ship it")
     session.spend_file("./app.py")
-    assert session.state["budget"]["items"] == {"app.py": {"tokens": tokens.estimate(text), "included": True}}
+    assert session.state["budget"]["items"] == {"app.py": {"tokens": estimate(text), "included": True}}

@@ -106,7 +106,7 @@ def put_away(history: History, workspace: Workspace, session: Session) -> str | 
             return None
         return f"{session.stream} {upkeep.restore(workspace, name).peek().head}"
     upkeep.archive(workspace, name)
-    history.archived.add(session.id)
+    history.archived = True
     newest = session.log(newest_first=True)
     return f"{session.stream} {next(c.id for c in newest if c.events[0].type == 'session.archived')}"
 

@@ -115,7 +115,7 @@ class Tree:
         """
         if os.path.basename(path) in _MADE:
             return True
-        removed = self.history.reverted or bool(self.history.archived)
+        removed = self.history.reverted or self.history.archived
         return removed and path.endswith(".jsonl") and "/events/" in path
 
     def _given_up(self, command: str) -> bool:
@@ -154,7 +154,7 @@ class History:
         self.acknowledged: dict[str, str] = {}
         self.done: list[str] = []
         self.reverted = False
-        self.archived: set[str] = set()
+        self.archived = False
         self.trees: list[Tree] = []
         self.names = 0
         os.makedirs(folder, exist_ok=True)

@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-JOBS ?= 2
+# One more than the processors of a small machine: tests of hosts and of disks mostly wait.
+JOBS ?= 3
 
 .PHONY: demo test lint hosts torture bench docs lock clean
 

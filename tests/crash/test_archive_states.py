@@ -43,7 +43,9 @@ PROTOCOLS = [Protocol(function.__name__, function) for function in (archive_once
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
 def test_no_cut_during_archiving_loses_a_commit(protocol: Protocol) -> None:
     """Whatever of the joining, the moving and the removing reached the disk, the session is whole."""
-    checked, _ = check_protocol(protocol, seed=scale.seed(), limit=scale.scaled(6), again=5)
+    checked, _ = check_protocol(
+        protocol, seed=scale.seed(), limit=scale.scaled(6), again=2, most=scale.scaled(800)
+    )
     assert checked.states > 50
 
 

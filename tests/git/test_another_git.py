@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from dulwich import porcelain
 
 import holdfast
+from holdfast.workspace import upkeep
 
 
 def test_another_implementation_merges_segments_without_a_conflict(repository: Path, git) -> None:
@@ -37,3 +39,42 @@ def test_another_implementation_merges_segments_without_a_conflict(repository: P
         )
         assert again.peek().faults == ()
         assert [fault for fault in workspace.doctor() if not fault.harmless] == []
+
+
+TEXT = (
+    "The parser keeps the first column of a name and drops the second without a word, in every file since March. "
+    * 3
+)
+
+
+@pytest.mark.parametrize("what", ["archived", "reverted"])
+def test_libgit2_finds_no_renamed_segment(repository: Path, git, what: str) -> None:
+    """Those who merge with libgit2 look for renamed files too, and do not count spaces before a line."""
+    pygit2 = pytest.importorskip("pygit2")
+    with holdfast.open() as workspace:
+        session = workspace.start("goal")
+        name = f"{session.user}/{session.id}"
+    if what == "reverted":
+        git("add", "-A")
+        git("commit", "-q", "-m", "start")
+    with holdfast.open() as workspace:
+        for number in range(4):
+            workspace.session(name).note(f"{number}. {TEXT}")
+    git("add", "-A")
+    git("commit", "-q", "-m", "work")
+    for branch in ("one", "two"):
+        git("checkout", "-q", "-b", branch, "main")
+        if what == "reverted":
+            git("revert", "--no-commit", "main")
+            git("commit", "-q", "-m", f"reverted on {branch}")
+        with holdfast.open() as workspace:
+            for number in range(4 if what == "reverted" else 1):
+                workspace.session(name).note(f"{number}. {TEXT}")
+            if what == "archived":
+                upkeep.archive(workspace, name)
+        git("add", "-A")
+        git("commit", "-q", "-m", branch)
+    repo = pygit2.Repository(str(repository))
+    merged = repo.merge_commits(repo.branches["one"].target, repo.branches["two"].target)
+    conflicts = {entry.path for sides in merged.conflicts or () for entry in sides if entry is not None}
+    assert [path for path in conflicts if path.endswith(".jsonl")] == []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import holdfast
 from holdfast.workspace import upkeep
 
@@ -125,3 +127,63 @@ def test_nothing_is_brought_back_in_the_midst_of_a_rebase(repository: Path, git)
     with holdfast.open() as workspace:
         workspace.heal()
     assert count(repository, place) == 3
+
+
+@pytest.mark.parametrize("onto", ["one", "two"])
+def test_a_stub_that_git_moves_to_another_session_is_settled(repository: Path, git, onto: str) -> None:
+    """One branch archives a session, the other reverts it and starts another with views like it: git takes the folder
+    for renamed. No segment is in conflict, heal settles the rest, and both sessions are what they were."""
+    place = work()
+    git("add", "-A")
+    git("commit", "-q", "-m", "work")
+    git("checkout", "-q", "-b", "one")
+    git("revert", "--no-edit", "HEAD")
+    other = work()
+    git("add", "-A")
+    git("commit", "-q", "-m", "another session")
+    git("checkout", "-q", "-b", "two", "main")
+    with holdfast.open() as workspace:
+        upkeep.archive(workspace, place)
+    git("add", "-A")
+    git("commit", "-q", "-m", "archived")
+    git("checkout", "-q", onto)
+    said = git("merge", "--no-edit", "two" if onto == "one" else "one", ok=False)
+    assert "file location" in said
+    conflicts = {Path(path).name for path in git("diff", "--name-only", "--diff-filter=U").split()}
+    assert conflicts <= {*VIEWS, "archived"}
+    assert "archived" in conflicts
+    with holdfast.open() as workspace:
+        faults = workspace.heal()
+        assert [fault for fault in faults if not fault.harmless] == []
+        assert [session.id for session in upkeep.archived(workspace)] == [place.split("/")[1]]
+        assert workspace.sessions() == [f"sessions/{other}"]
+    assert git("diff", "--name-only", "--diff-filter=U") == ""
+    assert count(repository, place) == count(repository, other) == 3
+    assert not list((repository / ".state" / "sessions" / other).rglob("archived"))
+
+
+def test_nothing_is_brought_back_in_the_midst_of_a_merge(repository: Path, git) -> None:
+    """Git refuses to merge over untracked files: heal waits with what is not in conflict until the merge is done."""
+    place = work()
+    git("add", "-A")
+    git("commit", "-q", "-m", "work")
+    git("checkout", "-q", "-b", "other")
+    (repository / "code.txt").write_text("theirs\n")
+    git("commit", "-q", "-am", "theirs")
+    git("checkout", "-q", "main")
+    (repository / "code.txt").write_text("ours\n")
+    git("commit", "-q", "-am", "ours")
+    with holdfast.open() as workspace:
+        workspace.session(place).note("never committed")
+    git("reset", "-q", "--hard")
+    git("clean", "-fdq", ".state")
+    assert "CONFLICT" in git("merge", "other", ok=False)
+    with holdfast.open() as workspace:
+        workspace.heal()
+    assert git("ls-files", "--others", "--exclude-standard") == ""
+    assert count(repository, place) == 3
+    git("add", "-A")
+    git("commit", "-q", "--no-edit")
+    with holdfast.open() as workspace:
+        workspace.heal()
+    assert count(repository, place) == 4

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
 
 from holdfast.testing import clone_steps
-from holdfast.testing.clones import History
+from holdfast.testing.clone_runs import base
+from holdfast.testing.clones import STEPS, History
 from holdfast.testing.scale import scaled, seed
 
 HISTORIES = 150
-STEPS = 60
 BATCH = 5
 """Histories in one test, so that the runs of a test suite can share them out."""
-
-
-def _base() -> Path:
-    """In memory where there is such a place: these tests are about git, and power cuts have their own."""
-    shared = Path("/dev/shm")
-    return shared if os.access(shared, os.W_OK) else Path(tempfile.gettempdir())
 
 
 @pytest.mark.timeout(900)
@@ -30,15 +25,31 @@ def test_clones_converge_and_lose_nothing(batch: int) -> None:
     """After any history, all clones show the same, every acknowledged commit is there, no segment conflicts."""
     first = seed() * 1_000_000 + batch * BATCH
     for number in range(first, first + BATCH):
-        with tempfile.TemporaryDirectory(dir=_base(), prefix="holdfast-") as folder:
+        with tempfile.TemporaryDirectory(dir=base(), prefix="holdfast-") as folder:
             history = History(os.path.join(folder, "h"), number)
             try:
                 history.run(STEPS)
             except Exception as error:
                 done = "\n".join(history.done)
                 pytest.fail(
-                    f"history {number} is broken: {error}\nreplay: History(folder, {number}).run({STEPS})\n{done}"
+                    f"history {number} is broken: {error}\n"
+                    f"replay: python -m holdfast.testing.clone_runs {number}\n{done}"
                 )
+
+
+@pytest.mark.parametrize("chosen", [(), ("command", "commit", *clone_steps.STEPS, *clone_steps.STEPS)])
+def test_a_seed_replays_exactly(tmp_path: Path, chosen: tuple[str, ...]) -> None:
+    """One seed, run twice in two folders: the same steps, states, file names, and git commits. Once with drawn
+    steps, once with every step that there is."""
+    runs = []
+    for number in range(2):
+        history = History(str(tmp_path / str(number)), seed())
+        history.run(chosen=chosen)
+        runs.append(history.outcome())
+        time.sleep(0.1)
+    assert len(runs[0]["steps"]) == (len(chosen) or STEPS)
+    assert len(runs[0]["files"]) > 50
+    assert runs[0] == runs[1]
 
 
 def test_every_step_is_taken() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -34,7 +35,7 @@ with holdfast.open({where!r}, by=sys.argv[1]) as workspace:
 """
 
 
-def takers(where: Path, count: int) -> list[subprocess.Popen[str]]:
+def takers(where: Path, count: int, first: int = 0) -> list[subprocess.Popen[str]]:
     program = TAKER.format(path=sys.path, where=str(where))
     return [
         subprocess.Popen(
@@ -43,7 +44,7 @@ def takers(where: Path, count: int) -> list[subprocess.Popen[str]]:
             stdout=subprocess.PIPE,
             text=True,
         )
-        for number in range(count)
+        for number in range(first, first + count)
     ]
 
 
@@ -96,6 +97,30 @@ def test_a_stopped_holder_is_not_robbed(repository: Path) -> None:
         os.kill(processes[0].pid, signal.SIGCONT)
     finally:
         end(processes)
+
+
+@pytest.mark.timeout(60)
+def test_who_tells_the_living_from_the_gone(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`holdfast who` names each agent, its session, since when it works, and whether its process is still there."""
+    (living,) = takers(repository / ".state", 1)
+    try:
+        assert living.stdout is not None
+        living.stdout.readline()
+        dead = takers(repository / ".state", 1, first=1)
+        dead[0].wait()
+        end(dead)
+        capsys.readouterr()
+        assert main(["who", "--json"]) == 0
+        people = {person["by"]: person for person in json.loads(capsys.readouterr().out)["people"]}
+        assert (people["agent-0"]["state"], people["agent-1"]["state"]) == ("alive", "gone")
+        assert {person["session"] for person in people.values()} == {"alice/2026-01-21-a1b2c3d4"}
+        assert all(person["since"] <= person["seen"] for person in people.values())
+        assert main(["who"]) == 0
+        text = capsys.readouterr().out
+        for word in ("agent-0", "agent-1", "alive", "gone", "2026-01-21-a1b2c3d4"):
+            assert word in text
+    finally:
+        end([living])
 
 
 def test_a_reused_pid_is_somebody_else() -> None:

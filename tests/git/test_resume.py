@@ -16,6 +16,7 @@ from holdfast.errors import NoSession
 from holdfast.fs.process import identify
 from holdfast.workspace.alerts import alerts
 from holdfast.workspace.presence import Presence
+from holdfast.workspace.setup import init
 
 
 def test_the_pointer_of_this_worktree_comes_first(repository: Path) -> None:
@@ -82,6 +83,19 @@ def test_a_moved_head_and_a_changed_file_are_told_first(repository: Path, git, c
     assert "current" in answer["why"]
     text = answer["text"]
     assert text.index("GIT MOVED") < text.index("goal")
+
+
+def test_a_branch_without_a_commit_is_called_so(tmp_path: Path, git, monkeypatch) -> None:
+    """In a repository that is new, the brief says that the branch had no commit yet."""
+    monkeypatch.chdir(tmp_path)
+    git("init", "-q")
+    init(str(tmp_path))
+    with holdfast.open() as workspace:
+        session = workspace.start("goal")
+        git("add", "-A")
+        git("commit", "-q", "-m", "first")
+        (found,) = alerts(session)
+    assert "main without a commit then, main at" in found
 
 
 def test_sessions_of_other_branches_and_removed_worktrees_are_found(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 
 import pytest
 
@@ -43,18 +42,17 @@ class Day:
         return next(step for step in self.steps if step.name == name)
 
 
-@pytest.fixture(scope="module", params=list(HOSTS))
-def day(request: pytest.FixtureRequest) -> Iterator[Day]:
-    """The scenario, played once per host."""
-    tool = HOSTS[request.param].tool or request.param
+@pytest.fixture(params=list(HOSTS))
+def host(request: pytest.FixtureRequest) -> str:
+    """The name of each host that is installed."""
+    name: str = request.param
+    tool = HOSTS[name].tool or name
     if setup.entry_of(tool) is None:
         pytest.skip(setup.why_absent(tool))
-    played = Day(request.param)
-    yield played
-    print("; ".join(f"{step.name} {step.run.seconds:.1f} s" for step in played.steps))
+    return name
 
 
-def test_one_turn_reaches_the_fake_model(day: Day) -> None:
+def one_turn_reaches_the_fake_model(day: Day) -> None:
     """A host answers a prompt offline, and its tools change the project."""
     step = day.step("tools")
     assert step.run.status == 0, step.run.stderr[-2000:]
@@ -63,12 +61,12 @@ def test_one_turn_reaches_the_fake_model(day: Day) -> None:
     assert day.made.strip() == "two"
 
 
-def test_nothing_tries_to_leave_the_machine(day: Day) -> None:
+def nothing_tries_to_leave_the_machine(day: Day) -> None:
     """With telemetry and updates off a host asks for no other address."""
     assert [line for line in day.strays if line.startswith("CONNECT")] == []
 
 
-def test_a_resumed_session_holds_the_earlier_turn(day: Day) -> None:
+def a_resumed_session_holds_the_earlier_turn(day: Day) -> None:
     """Resume sends the conversation again."""
     run = day.step("resume").run
     assert run.status == 0, run.stderr[-2000:]
@@ -76,7 +74,7 @@ def test_a_resumed_session_holds_the_earlier_turn(day: Day) -> None:
     assert run.saw("go on")
 
 
-def test_compaction_is_real(day: Day) -> None:
+def compaction_is_real(day: Day) -> None:
     """The summary replaces the conversation: the next request no longer holds the old tool calls."""
     step = day.step("compact")
     assert step.run.status == 0, step.run.stderr[-2000:]
@@ -85,13 +83,13 @@ def test_compaction_is_real(day: Day) -> None:
     assert not any(turn.role == "tool" for turn in after.turns)
 
 
-def test_a_tool_of_an_mcp_server_is_called(day: Day) -> None:
+def a_tool_of_an_mcp_server_is_called(day: Day) -> None:
     """The model's call reaches the server that was registered with the host."""
     assert day.step("remote").run.status == 0
     assert day.notes == "kept\n"
 
 
-def test_payloads_are_the_recorded_ones(day: Day) -> None:
+def payloads_are_the_recorded_ones(day: Day) -> None:
     """What hooks are given has the fields of the fixtures, and every fixture still has its event."""
     recorded = load(day.name)
     assert set(recorded) - set(day.found) <= MAY_MISS.get(day.name, set())
@@ -100,9 +98,24 @@ def test_payloads_are_the_recorded_ones(day: Day) -> None:
         assert shape_of(payload) == shape_of(recorded[name]), name
 
 
-def test_a_killed_host_leaves_its_hooks_behind(day: Day) -> None:
+def test_a_day_of_a_host(host: str) -> None:
+    """The whole scenario, played once per host, since it takes long: what is looked at says each of the checks."""
+    day = Day(host)
+    print("; ".join(f"{step.name} {step.run.seconds:.1f} s" for step in day.steps))
+    for check in (
+        one_turn_reaches_the_fake_model,
+        nothing_tries_to_leave_the_machine,
+        a_resumed_session_holds_the_earlier_turn,
+        compaction_is_real,
+        a_tool_of_an_mcp_server_is_called,
+        payloads_are_the_recorded_ones,
+    ):
+        check(day)
+
+
+def test_a_killed_host_leaves_its_hooks_behind(host: str) -> None:
     """Killed in mid-turn, a host has run its hooks for start and prompt, and a new one starts cleanly."""
-    with stage(day.name) as at:
+    with stage(host) as at:
         at.model.on("HANG", Reply(text="thinking", hang=True))
         process = at.host.start("HANG")
         try:
@@ -118,16 +131,16 @@ def test_a_killed_host_leaves_its_hooks_behind(day: Day) -> None:
         assert len(at.recorder.events()) > len(before)
 
 
-@pytest.mark.parametrize("host", sorted(path.name for path in FOLDER.iterdir() if path.is_dir()))
-def test_fixtures_name_no_machine(host: str) -> None:
+@pytest.mark.parametrize("recorder", sorted(path.name for path in FOLDER.iterdir() if path.is_dir()))
+def test_fixtures_name_no_machine(recorder: str) -> None:
     """No path, time or name of the recording machine is in a fixture, and sequences name fixtures."""
-    recorded = load(host)
+    recorded = load(recorder)
     assert recorded
     for name, payload in recorded.items():
         text = json.dumps(payload)
         assert not re.search(r'"/(tmp|root|home|work|Users|private)\b', text), name
         assert not re.search(r"holdfast-host-|20(?!26-01-01)\d\d-\d\d-\d\dT", text), name
-    order = json.loads((FOLDER / host / "sequence.json").read_text())
+    order = json.loads((FOLDER / recorder / "sequence.json").read_text())
     assert {each for names in order.values() for each in names} <= set(recorded)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import holdfast
 from holdfast.store.files import FilesStore
+from holdfast.store.segments import name_of
 from holdfast.store.writer import decode_memory
 from holdfast.workspace.session import Session
 from holdfast.workspace.workspace import Workspace
@@ -33,7 +34,7 @@ def noted(session: Session) -> tuple[int, int]:
         (root / "local" / "locks" / f"{session.stream.replace('/', '+')}.lock").read_bytes()
     )
     assert memory is not None
-    segment = root / session.stream / "events" / f"{memory.writer}-{memory.segment}.jsonl"
+    segment = root / session.stream / "events" / name_of(session.stream, memory.writer, memory.segment)
     return memory.size, segment.stat().st_size
 
 

@@ -259,3 +259,35 @@ def test_no_leftovers_in_the_archive(project: Path) -> None:
     with holdfast.open(project) as workspace:
         assert upkeep.archived(workspace) == []
     assert os.path.exists(stray / "x")
+
+
+def test_an_archive_that_lost_its_name_is_found_and_named_again(project: Path) -> None:
+    """Without the file that names the stream, the first commit tells whose archive it is; doctor writes it again."""
+    with holdfast.open(project) as workspace:
+        session = work(workspace)
+        place = f"{session.user}/{session.id}"
+        upkeep.archive(workspace, place)
+    (owner,) = (project / ".state" / "history").rglob("stream")
+    text = owner.read_bytes()
+    for lost in (None, b"sessions/somebody/2020-01-01-aaaaaaaa\n", b"\xff"):
+        if lost is None:
+            owner.unlink()
+        else:
+            owner.write_bytes(lost)
+        with holdfast.open(project) as workspace:
+            assert [found.id for found in upkeep.archived(workspace)] == [session.id]
+            assert [f.what for f in workspace.doctor()] == ["the file that names the stream is missing"]
+            assert [f.action for f in workspace.doctor(fix=True)] == ["written again"]
+            assert workspace.doctor() == []
+        assert owner.read_bytes() == text
+
+
+def test_a_folder_in_history_that_is_no_archive_is_left_alone(project: Path) -> None:
+    """What somebody else put under history/ is neither listed nor named."""
+    folder = project / ".state" / "history" / "2026-01" / "2026-01-15-abcdefgh"
+    (folder / "events").mkdir(parents=True)
+    (folder / "events" / "aaaaaaaa-1.jsonl").write_bytes(b"not a commit\n")
+    with holdfast.open(project) as workspace:
+        assert upkeep.archived(workspace) == []
+        workspace.doctor(fix=True)
+    assert not (folder / "stream").exists()

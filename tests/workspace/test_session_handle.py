@@ -162,6 +162,36 @@ def test_own_events_are_kept_and_folded_by_the_program(workspace: Workspace) -> 
             session.record(bad, {})
 
 
+def test_several_own_events_are_one_commit(workspace: Workspace) -> None:
+    """record_all keeps all events or none, in order, as one commit."""
+    session = workspace.start("own")
+    before = session.version
+    receipt = session.record_all((f"x.step{n}", {"n": n}) for n in range(5))
+    assert receipt.version == session.version == before + 1
+    assert session.project(lambda seen, event: [*seen, event.data["n"]], []) == [0, 1, 2, 3, 4]
+    with pytest.raises(Refused):
+        session.record_all([("x.good", {}), ("bad", {})])
+    with pytest.raises(Usage):
+        session.record_all([])
+    assert session.version == before + 1
+
+
+@pytest.mark.parametrize("levels", [1, 31, 32, 33, 34, 100, 5_000])
+def test_the_deepest_data_that_is_kept(workspace: Workspace, levels: int) -> None:
+    """Data of 32 levels is kept, of one more refused, however the levels are made; many brackets alone are no depth."""
+    session = workspace.start("depth")
+    for wrap in (lambda inner: {"a": inner}, lambda inner: [inner]):
+        deep: object = {"a": 1}
+        for number in range(levels - 1):
+            deep = {"a": deep} if number == levels - 2 else wrap(deep)
+        if levels > 32:
+            with pytest.raises(TooLarge, match="nested"):
+                session.record("x.deep", deep)  # type: ignore[arg-type]
+        else:
+            session.record("x.deep", deep)  # type: ignore[arg-type]
+    session.record("x.wide", {"a": [{} for _ in range(500)], "text": "[{" * 500})
+
+
 def test_too_large_and_too_deep_are_refused_with_advice(workspace: Workspace) -> None:
     """A text over the cap, data nested too deep, or not JSON at all: refused, nothing written."""
     session = workspace.start("limits")

@@ -90,13 +90,39 @@ def content_of(draft: Draft) -> bytes:
         events = ",".join(
             [f'{{"type":{_text(e.type)},"v":{e.v},"data":{_encode(e.data)}}}' for e in draft.events]
         )
-        return (f',"by":{_text(draft.by)},"origin":{_text(draft.origin)}{op},"events":[{events}]').encode()
+        content = f',"by":{_text(draft.by)},"origin":{_text(draft.origin)}{op},"events":[{events}]'.encode()
     except UnicodeEncodeError:
         raise Refused(
             "The text holds half of a surrogate pair, which is not valid Unicode; nothing was written."
         ) from None
-    except (ValueError, TypeError, RecursionError) as error:
+    except RecursionError:
+        raise _too_deep() from None
+    except (ValueError, TypeError) as error:
         raise Refused(f"The data is not plain JSON ({error}); nothing was written.") from None
+    # Only content with that many brackets can be too deep: nearly none has to be measured.
+    if content.count(b"{") + content.count(b"[") > MAX_DEPTH and any(
+        is_deep(event.data) for event in draft.events
+    ):
+        raise _too_deep()
+    return content
+
+
+def is_deep(value: object) -> bool:
+    """Whether lists and objects are nested deeper than the limit."""
+    level: list[object] = [value]
+    for _ in range(MAX_DEPTH + 1):
+        nested = [item for item in level if isinstance(item, (dict, list, tuple))]
+        if not nested:
+            return False
+        level = [inner for item in nested for inner in (item.values() if isinstance(item, dict) else item)]
+    return True
+
+
+def _too_deep() -> TooLarge:
+    return TooLarge(
+        f"The data is nested deeper than {MAX_DEPTH} levels; nothing was written.",
+        hint="Save it as a file, and record the file's name.",
+    )
 
 
 def encode(

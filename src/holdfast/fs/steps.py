@@ -76,6 +76,14 @@ def sync_names(fs: FileSystem, folder: str, top: str) -> None:
         folder = os.path.dirname(folder)
 
 
+def names_in(fs: FileSystem, folder: str) -> list[str]:
+    """The names in a folder, sorted; none if it is not there."""
+    try:
+        return sorted(fs.names(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
 def replace(
     fs: FileSystem, path: str, data: bytes, *, tag: str, durable: bool, mode: int | None = None
 ) -> None:

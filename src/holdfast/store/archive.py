@@ -1,6 +1,6 @@
-"""Archiving a session: its segments joined into one under ``history/``, its files beside it.
+"""Archiving a session: its segments joined under ``history/``, into one unless they are large, its files beside it.
 
-Order (docs/format.md): the joined segment is on the disk before anything is removed. A reader takes the union of
+Order (docs/format.md): what was joined is on the disk before anything is removed. A reader takes the union of
 both places, so a death at any point, and a clone that went on with the session meanwhile, cost nothing. Joined
 segments are never changed or removed: what a restored session adds is joined into another one.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from holdfast.core import commit as codec
 from holdfast.core.stream import checked_stream
@@ -23,7 +23,6 @@ from holdfast.store.stream_reader import Place
 
 OWNER = "stream"
 """The file that names the stream of an archived folder."""
-_CHUNK = 1 << 20
 
 
 def archive(place: Place, handle: StreamFiles) -> None:
@@ -38,14 +37,16 @@ def archive(place: Place, handle: StreamFiles) -> None:
     old = [name for name in place.fs.names(events) if not name.startswith(segments.JOINED)]
     for name in old:
         place.fs.unlink(os.path.join(events, name))
-    replaced = {name for name in (*_names(place, handle.folder), *old) if segments.is_segment(name)}
+    replaced = {
+        name for name in (*steps.names_in(place.fs, handle.folder), *old) if segments.is_segment(name)
+    }
     live = os.path.dirname(handle.folder)
     _move_files(place, live, target)
     if place.head.common is None:
         checkup.remove_folder(place, live)
-    # The links that protect segments from git now protect the joined one.
-    if joined:
-        kept.keep(place, handle.stream, os.path.join(events, joined))
+    # The links that protect segments from git now protect the joined ones.
+    for name in joined:
+        kept.keep(place, handle.stream, os.path.join(events, name))
     for stream, path in kept.links(place):
         if stream == handle.stream and os.path.basename(path) in replaced:
             kept.drop(place, path)
@@ -66,38 +67,20 @@ def _refuse_damage(place: Place, handle: StreamFiles) -> None:
         )
 
 
-def _join(place: Place, handle: StreamFiles, events: str) -> str:
-    """All commits that no joined segment holds, in canonical order, as one durable segment; returns its name, which
-    follows from its content. Empty if there are none."""
+def _join(place: Place, handle: StreamFiles, events: str) -> list[str]:
+    """All commits that no joined segment holds, in canonical order, as durable segments; returns their names."""
     before = _joined(place, events)
-    temp = os.path.join(events, f".joined{steps.TEMP_MARK}{place.tag}")
-    try:
-        place.fs.unlink(temp)
-    except FileNotFoundError:
-        pass
-    fd = place.fs.open(temp, steps.CREATE)
-    try:
-        lines = (line for line in handle.read(None).lines if codec.id_of(line) not in before)
-        last = _write_chain(place, fd, lines)
-        place.fs.sync(fd)
-    finally:
-        place.fs.close(fd)
-    if last == codec.GENESIS:
-        place.fs.unlink(temp)
-        if not before:
-            raise NotFound(f"{handle.stream} has no commits.")
-        return ""
-    # Clones that join the same commits make the same file; others make files with other names.
-    name = segments.name_of(segments.JOINED, int(last[:12], 16) + 1)
-    place.fs.rename(temp, os.path.join(events, name))
-    place.fs.sync_folder(events)
-    return name
+    lines = (line for line in handle.read(None).lines if codec.id_of(line) not in before)
+    made = [_write_piece(place, handle.stream, events, piece) for piece in _pieces(lines)]
+    if not made and not before:
+        raise NotFound(f"{handle.stream} has no commits.")
+    return made
 
 
 def _joined(place: Place, events: str) -> set[str]:
     """The ids of the commits that joined segments hold."""
     found: set[str] = set()
-    for name in _names(place, events):
+    for name in steps.names_in(place.fs, events):
         if name.startswith(segments.JOINED) and segments.is_segment(name):
             path = os.path.join(events, name)
             lines = segments.forward(place.fs, path, place.fs.stat(path).st_size)
@@ -105,27 +88,34 @@ def _joined(place: Place, events: str) -> set[str]:
     return found
 
 
-def _write_chain(place: Place, fd: int, lines: Iterable[bytes]) -> str:
-    """Write lines one behind the other, each tied to the one before; returns the last sum."""
-    previous = codec.GENESIS
-    waiting: list[bytes] = []
-    size = 0
+def _pieces(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Lines with line feeds, each tied to the one before: as many in a piece as fill a segment."""
+    piece: list[bytes] = []
+    size, previous = 0, codec.GENESIS
     for line in lines:
         tied, previous = codec.rechained(line, previous)
-        waiting += (segments.INDENT, tied)
+        piece.append(tied)
         size += len(tied)
-        if size > _CHUNK:
-            steps.write_whole(place.fs, fd, b"".join(waiting))
-            waiting, size = [], 0
-    if waiting:
-        steps.write_whole(place.fs, fd, b"".join(waiting))
-    return previous
+        if size >= segments.FULL:
+            yield piece
+            piece, size, previous = [], 0, codec.GENESIS
+    if piece:
+        yield piece
+
+
+def _write_piece(place: Place, stream: str, events: str, piece: list[bytes]) -> str:
+    """Write one joined segment; its name follows from its last sum. Clones that join the same commits make the same
+    file, others make files with other names."""
+    name = segments.name_of(stream, segments.JOINED, int(codec.sum_of(piece[-1][:-1])[:12], 16) + 1)
+    data = b"".join(segments.shifted("", name, line) for line in piece)
+    steps.replace(place.fs, os.path.join(events, name), data, tag=f"{place.tag}-archive", durable=True)
+    return name
 
 
 def _move_files(place: Place, source: str, target: str) -> None:
     """Everything beside the segments, one rename each; where a name is taken, the archived file gives way. The
     segments go, and in a git repository a stub stays in every folder that had files."""
-    names = _names(place, source)
+    names = steps.names_in(place.fs, source)
     files = [name for name in names if not stat.S_ISDIR(place.fs.stat(os.path.join(source, name)).st_mode)]
     if files and segments.STUB not in files and place.head.common is not None:
         text = f"Archived: {os.path.relpath(target, place.root)}\n".encode()
@@ -150,16 +140,46 @@ def archived(place: Place) -> list[str]:
     """The streams under ``history/``."""
     found = []
     history = os.path.join(place.root, "history")
-    for month in sorted(_names(place, history)):
-        for session in sorted(_names(place, os.path.join(history, month))):
+    for month in steps.names_in(place.fs, history):
+        for session in steps.names_in(place.fs, os.path.join(history, month)):
             folder = os.path.join(history, month, session)
-            try:
-                stream = steps.read_whole(place.fs, os.path.join(folder, OWNER)).decode().strip()
-                if segments.archive_of(place.root, checked_stream(stream)) == folder:
-                    found.append(stream)
-            except (OSError, UnicodeDecodeError, HoldfastError):
-                continue  # not made by archiving; left alone
+            if stream := _named_owner(place, folder) or _started_in(place, folder):
+                found.append(stream)
     return found
+
+
+def lacks_owner(place: Place, handle: StreamFiles) -> bool:
+    """Whether a stream has an archive that does not say whose it is."""
+    return bool(segments.archive_of(place.root, handle.stream)) and (
+        bool(steps.names_in(place.fs, os.path.join(handle.archive, "events")))
+        and not _named_owner(place, handle.archive)
+    )
+
+
+def _named_owner(place: Place, folder: str) -> str:
+    """The stream that an archived folder says it belongs to; empty if it says nothing, or something else."""
+    try:
+        stream = steps.read_whole(place.fs, os.path.join(folder, OWNER)).decode().strip()
+        return stream if segments.archive_of(place.root, checked_stream(stream)) == folder else ""
+    except (OSError, UnicodeDecodeError, HoldfastError):
+        return ""
+
+
+def _started_in(place: Place, folder: str) -> str:
+    """The session whose first commit lies in an archived folder: the file that names it can get lost. Empty if there
+    is none; what archiving has not made is left alone."""
+    events = os.path.join(folder, "events")
+    for name in filter(segments.is_segment, steps.names_in(place.fs, events)):
+        path = os.path.join(events, name)
+        try:
+            line = next(segments.forward(place.fs, path, place.fs.stat(path).st_size), None)
+            first = codec.decode(line).events[0] if line else None
+            if first is not None and first.type == "session.started":
+                stream = checked_stream(f"sessions/{first.data['user']}/{os.path.basename(folder)}")
+                return stream if segments.archive_of(place.root, stream) == folder else ""
+        except (OSError, KeyError, HoldfastError):
+            continue
+    return ""
 
 
 def folder_of(place: Place, stream: str) -> str:
@@ -177,7 +197,7 @@ def size(place: Place, stream: str) -> int:
 
 def _size(place: Place, folder: str) -> int:
     total = 0
-    for name in _names(place, folder):
+    for name in steps.names_in(place.fs, folder):
         found = place.fs.stat(os.path.join(folder, name))
         total += _size(place, os.path.join(folder, name)) if stat.S_ISDIR(found.st_mode) else found.st_size
     return total
@@ -189,10 +209,3 @@ def is_used(root: str, fs: FileSystem = POSIX) -> bool:
         return bool(fs.names(os.path.join(root, "history")))
     except OSError:
         return False
-
-
-def _names(place: Place, folder: str) -> list[str]:
-    try:
-        return place.fs.names(folder)
-    except (FileNotFoundError, NotADirectoryError):
-        return []

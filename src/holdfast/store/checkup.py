@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+WRITTEN_AGAIN = "written again"
+
+
 def check_stream(place: Place, handle: StreamFiles, *, fix: bool) -> list[Fault]:
     """Every unreadable line of a stream, torn tails, and files that do not belong into its folder."""
     handle.lock()
@@ -24,18 +27,45 @@ def check_stream(place: Place, handle: StreamFiles, *, fix: bool) -> list[Fault]
         faults = list(handle.read(None).faults)
         if fix and any(fault.action for fault in faults):
             faults = _restore(place, handle)
-        for name in _names(place, handle.folder):
+        for name in steps.names_in(place.fs, handle.folder):
             path = os.path.join(handle.folder, name)
             where = f"{handle.stream}/events/{name}"
-            if segments.is_segment(name):
+            if segments.belongs(handle.stream, name):
                 faults += _check_tail(place, handle.stream, path, where, fix=fix)
+            elif segments.is_segment(name):
+                continue  # see _misplaced
             elif steps.TEMP_MARK not in name and name != segments.STUB:
                 faults.append(
                     Fault(handle.stream, where, "not a segment", harmless=True, action="it is not read")
                 )
-        return faults
+        return [*faults, *_misplaced(place, handle.stream), *_check_owner(place, handle, fix=fix)]
     finally:
         handle.unlock()
+
+
+def _misplaced(place: Place, stream: str) -> list[Fault]:
+    from holdfast.store import restore
+
+    what, action = "a segment of another session", "it is not read; `holdfast heal` puts it where it belongs"
+    return [
+        Fault(stream, os.path.relpath(path, place.root), what, action=action)
+        for path in restore.misplaced(place, stream)
+    ]
+
+
+def _check_owner(place: Place, handle: StreamFiles, *, fix: bool) -> list[Fault]:
+    """An archive that does not say whose it is."""
+    from holdfast.store import archive
+
+    if not archive.lacks_owner(place, handle):
+        return []
+    if fix:
+        archive.name_owner(place, handle)
+    where = f"{archive.folder_of(place, handle.stream)}/{archive.OWNER}"
+    action = WRITTEN_AGAIN if fix else "`holdfast doctor --fix` writes it again"
+    return [
+        Fault(handle.stream, where, "the file that names the stream is missing", harmless=True, action=action)
+    ]
 
 
 def _restore(place: Place, handle: StreamFiles) -> list[Fault]:
@@ -124,12 +154,12 @@ def remove_folder(place: Place, folder: str) -> None:
         except FileNotFoundError:
             pass
     parent = os.path.dirname(folder)
-    if folders and _names(place, parent):
+    if folders and steps.names_in(place.fs, parent):
         place.fs.sync_folder(parent)
 
 
 def _walk(place: Place, folder: str, folders: list[str] | None = None) -> Iterator[str]:
-    for name in _names(place, folder):
+    for name in steps.names_in(place.fs, folder):
         path = os.path.join(folder, name)
         if stat.S_ISDIR(place.fs.stat(path).st_mode):
             if folders is not None:
@@ -137,10 +167,3 @@ def _walk(place: Place, folder: str, folders: list[str] | None = None) -> Iterat
             yield from _walk(place, path, folders)
         else:
             yield path
-
-
-def _names(place: Place, folder: str) -> list[str]:
-    try:
-        return sorted(place.fs.names(folder))
-    except FileNotFoundError:
-        return []

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 
-from holdfast.store import segments
+from holdfast.fs import steps
+from holdfast.store import restore, segments
 from holdfast.store.writer import BLANK, decode_memory, encode_memory, read_note
 from holdfast.typed import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ _LOCK = ".lock"
 
 
 def part(place: Place, old: str, new: str) -> None:
-    """Rename every open segment of ``old`` for its new owner. Nobody has written here under ``new`` yet."""
+    """Give every open segment of ``old`` to its new owner. Nobody has written here under ``new`` yet."""
     if place.head.common is None:
         return
     folder = os.path.join(place.local, "locks")
@@ -41,7 +42,7 @@ def _part_stream(place: Place, lock: str, stream: str, old: str, new: str) -> No
         memory = decode_memory(read_note(place.fs, fd))
         if memory is None or memory.writer != old or not memory.segment:
             return
-        name = segments.name_of(old, memory.segment)
+        name = segments.name_of(stream, old, memory.segment)
         events = os.path.join(place.root, *stream.split("/"), "events")
         if place.head.may_be_staged(f"{stream}/events/{name}"):
             return
@@ -49,11 +50,18 @@ def _part_stream(place: Place, lock: str, stream: str, old: str, new: str) -> No
             seen = segments.read_part(place.fs, os.path.join(events, name), segments.UNREAD, keep=False)
             if seen.troubles or seen.torn:
                 return  # damaged: it stays where its faults are known
-            place.fs.rename(os.path.join(events, name), os.path.join(events, segments.name_of(new, 1)))
+            data = steps.read_whole(place.fs, os.path.join(events, name))
         except FileNotFoundError:
             return
+        # Not under the same name with other bytes, and not the same bytes under another name, which git would take
+        # for a renaming: the lines of the new segment are in another column.
+        number = 1 + segments.is_alike(stream, name, segments.name_of(stream, new, 1))
+        own = segments.name_of(stream, new, number)
+        content = restore.union(stream, own, [data])
+        steps.replace(place.fs, os.path.join(events, own), content, tag=place.tag, durable=True)
+        place.fs.unlink(os.path.join(events, name))
         place.fs.sync_folder(events)
-        note = BLANK._replace(writer=new, highest=1, clock=memory.clock)
+        note = BLANK._replace(writer=new, highest=number, clock=memory.clock)
         place.fs.write_at(fd, encode_memory(note), 0)
     finally:
         place.fs.close(fd)

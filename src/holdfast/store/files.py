@@ -157,11 +157,12 @@ class FilesStore:
             raise _mapped(error, name) from error
 
     def forget(self, stream: str) -> None:
+        from holdfast.store import checkup, restore
+
         handle = self._handle(stream)
         with handle.mutex:
-            from holdfast.store import checkup
-
             try:
+                restore.put_back(self._place, [stream], self._handle)  # what is another's must not go with it
                 handle.lock()
                 try:
                     checkup.remove_stream(self._place, stream)
@@ -218,11 +219,12 @@ class FilesStore:
             raise _mapped(error, stream) from error
 
     def check(self, *, fix: bool = False) -> list[Fault]:
-        from holdfast.store import checkup
+        from holdfast.store import checkup, restore
 
         try:
             faults = checkup.stray_files(self._place, fix=fix)
             if fix:
+                faults += restore.put_back(self._place, [*self.streams(), *self.archived()], self._handle)
                 faults += self.salvage()
             for stream in sorted({*self.streams(), *self.archived()}):
                 handle = self._handle(stream)
@@ -286,7 +288,7 @@ class FilesStore:
             self._fs.stat(stub)
         except OSError:
             return True
-        return any(map(segments.is_segment, self._folders(events)))
+        return any(segments.belongs(name, found) for found in self._folders(events))
 
     def stream_at(self, folder: str) -> str:
         """The stream whose files lie in a folder (relative to the workspace), live or archived; empty if none do."""
@@ -305,16 +307,18 @@ class FilesStore:
         except OSError as error:
             raise _mapped(error, path) from error
 
-    def settle_conflict(self, path: str) -> None:
-        """Join all sides of a segment (relative to the workspace) that a merge left in conflict."""
+    def settle_conflict(self, path: str) -> bool:
+        """Join all sides of a segment (relative to the workspace) that a merge left in conflict. False if it is one of
+        another stream, which ``check`` puts back."""
         from holdfast.store import restore
 
-        handle = self._handle(self.stream_at(path.partition("/events/")[0]))
+        stream = self.stream_at(path.partition("/events/")[0])
+        handle = self._handle(stream)
         with handle.mutex:
             try:
                 handle.lock()
                 try:
-                    restore.unmerged(self._place, path)
+                    return restore.unmerged(self._place, stream, path)
                 finally:
                     handle.unlock()
             except OSError as error:

@@ -92,6 +92,25 @@ def versions(folder: str, path: str) -> list[Version]:
     return [Version(where, blob) for blob, where in found.items()]
 
 
+def sessions(folder: str) -> set[str]:
+    """The sessions, as streams, of which any branch, tag, stash or merge under way has or had a segment."""
+    names = lines(folder, "ls-files", "--", "sessions")
+    for rev in ("--all", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD", "REVERT_HEAD"):
+        names += lines(
+            folder,
+            "log",
+            rev,
+            "-m",
+            "--name-only",
+            "--no-renames",
+            "--relative",
+            "--format=",
+            "--",
+            "sessions",
+        )
+    return {"/".join(name.split("/")[:3]) for name in names if name.count("/") >= 4}
+
+
 def content(folder: str, blob: str) -> bytes | None:
     return run(folder, "cat-file", "blob", blob)
 

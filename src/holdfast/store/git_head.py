@@ -62,10 +62,11 @@ class GitHead:
         return self._places[1] if self._places else None
 
     def is_replaying(self) -> bool:
-        """Whether git is in the midst of a rebase, cherry-pick or revert, and the next step may bring more files."""
+        """Whether git is in the midst of a merge, rebase, cherry-pick or revert, and what comes next may bring more
+        files, which git refuses to put over untracked ones."""
         if self._places is None:
             return False
-        marks = ("rebase-merge", "rebase-apply", "sequencer", "CHERRY_PICK_HEAD", "REVERT_HEAD")
+        marks = ("rebase-merge", "rebase-apply", "sequencer", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD")
         return any(self._stamp(os.path.join(self._places[0], mark)) is not None for mark in marks)
 
     def head(self) -> str:

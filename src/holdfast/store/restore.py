@@ -25,19 +25,22 @@ if TYPE_CHECKING:
 _KEPT_MS = 30 * 86_400_000
 
 
+PUT_BACK = "put back where it belongs"
+
+
 def whole_lines(data: bytes) -> list[bytes]:
     """The commits in a segment's bytes, whatever else is between them."""
     return [line for piece in data.split(b"\n") if segments.is_whole(line := segments.line_of(piece))]
 
 
-def union(name: str, versions: Iterable[bytes]) -> bytes:
+def union(stream: str, name: str, versions: Iterable[bytes]) -> bytes:
     """All commits of several versions of a segment, each once, in canonical order."""
-    indent = segments.INDENT if name.startswith(segments.JOINED) else b""
     found: dict[str, bytes] = {}
     for data in versions:
         for line in whole_lines(data):
             found.setdefault(codec.id_of(line), line)
-    return b"".join(indent + found[commit_id] + b"\n" for commit_id in sorted(found))
+    lines = (segments.shifted(stream, name, found[commit_id]) for commit_id in sorted(found))
+    return b"".join(line + b"\n" for line in lines)
 
 
 def from_git(place: Place, stream: str, path: str) -> Fault | None:
@@ -55,7 +58,7 @@ def from_git(place: Place, stream: str, path: str) -> Fault | None:
         if news:
             sources.append(f"{len(news)} from {version.where}")
             own |= news
-    joined = union(os.path.basename(path), [damaged, *contents])
+    joined = union(stream, os.path.basename(path), [damaged, *contents])
     marked = any(
         line.startswith((b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")) for line in damaged.split(b"\n")
     )
@@ -69,9 +72,12 @@ def from_git(place: Place, stream: str, path: str) -> Fault | None:
     return Fault(stream, name, what, harmless=True, action=action)
 
 
-def unmerged(place: Place, name: str) -> None:
-    """Settle a segment that a merge left in conflict: the union of all sides. The caller holds the stream."""
+def unmerged(place: Place, stream: str, name: str) -> bool:
+    """Settle a segment that a merge left in conflict: the union of all sides. The caller holds the stream. False if it
+    is not this stream's: git asks whether it belongs here."""
     path = os.path.join(place.root, name)
+    if not segments.belongs(stream, os.path.basename(name)):
+        return False
     contents = [
         git_ask.content(place.root, version.blob) or b"" for version in git_ask.versions(place.root, name)
     ]
@@ -79,7 +85,64 @@ def unmerged(place: Place, name: str) -> None:
         contents.append(steps.read_whole(place.fs, path))
     except FileNotFoundError:
         steps.make_folders(place.fs, os.path.dirname(path))
-    steps.replace(place.fs, path, union(os.path.basename(path), contents), tag=place.tag, durable=True)
+    joined = union(stream, os.path.basename(path), contents)
+    steps.replace(place.fs, path, joined, tag=place.tag, durable=True)
+    return True
+
+
+def put_back(place: Place, streams: list[str], handle_of: Callable[[str], StreamFiles]) -> list[Fault]:
+    """Move segments that lie in the folder of another stream to where they belong."""
+    found = [path for stream in streams for path in misplaced(place, stream)]
+    if not found:
+        return []
+    known = {*streams, *(stream for stream, _ in kept.links(place)), *git_ask.sessions(place.root)}
+    owners = {segments.tag_of(stream): stream for stream in known}
+    faults = []
+    for path in found:
+        owner = owners.get(segments.tag_in(os.path.basename(path)))
+        if owner is None:
+            continue  # the check reports it
+        handle = handle_of(owner)
+        with handle.mutex:
+            faults += _put_back(place, handle, path)
+    return faults
+
+
+def misplaced(place: Place, stream: str) -> list[str]:
+    """The segments of other streams in the folders of this one, live and archived."""
+    archive = segments.archive_of(place.root, stream)
+    folders = [os.path.join(place.root, *stream.split("/")), *([archive] if archive else [])]
+    return [
+        os.path.join(folder, "events", name)
+        for folder in folders
+        for name in steps.names_in(place.fs, os.path.join(folder, "events"))
+        if segments.is_segment(name) and not segments.belongs(stream, name)
+    ]
+
+
+def _put_back(place: Place, handle: StreamFiles, path: str) -> list[Fault]:
+    target = _target(place, handle.stream, path)
+    handle.lock()
+    try:
+        folder = os.path.dirname(target)
+        steps.make_folders(place.fs, folder)
+        if _exists(place, target):
+            contents = [steps.read_whole(place.fs, found) for found in (path, target)]
+            quarantine.save_aside(
+                place, handle.stream, path, contents[0], "a segment that was also elsewhere"
+            )
+            whole = union(handle.stream, os.path.basename(target), contents)
+            steps.replace(place.fs, target, whole, tag=place.tag, durable=True)
+            place.fs.unlink(path)
+        else:
+            place.fs.rename(path, target)
+        steps.sync_names(place.fs, folder, os.path.dirname(place.root))
+        place.fs.sync_folder(os.path.dirname(path))
+    finally:
+        handle.unlock()
+    old, new = (os.path.relpath(found, place.root) for found in (path, target))
+    what = f"a segment of {handle.stream}"
+    return [Fault(handle.stream, where, what, harmless=True, action=PUT_BACK) for where in (old, new)]
 
 
 def salvage(place: Place, handle_of: Callable[[str], StreamFiles]) -> list[Fault]:
@@ -170,7 +233,7 @@ def _bring_back(place: Place, handle: StreamFiles, path: str) -> list[Fault]:
         joined = os.path.basename(target).startswith(segments.JOINED)
         if not joined and not _exists(place, target):
             # Not under the old name: another clone may have more under it, and git would refuse to merge that.
-            target = handle.take_number()
+            target = handle.take_number(os.path.basename(path))
         folder = os.path.dirname(target)
         steps.make_folders(place.fs, folder)
         if joined:
@@ -185,9 +248,8 @@ def _bring_back(place: Place, handle: StreamFiles, path: str) -> list[Fault]:
             )
         except FileNotFoundError:
             pass
-        steps.replace(
-            place.fs, target, union(os.path.basename(target), contents), tag=place.tag, durable=True
-        )
+        whole = union(handle.stream, os.path.basename(target), contents)
+        steps.replace(place.fs, target, whole, tag=place.tag, durable=True)
         steps.sync_names(place.fs, folder, os.path.dirname(place.root))
         kept.drop(place, path)
         kept.keep(place, handle.stream, target)
@@ -204,7 +266,7 @@ def _first_ms(place: Place, path: str) -> int:
     except OSError:
         return 0
     try:
-        commit_id = codec.id_of(place.fs.read(fd, 256, 0))
+        commit_id = codec.id_of(segments.line_of(place.fs.read(fd, 256, 0)))
         return ids.milliseconds(commit_id) if ids.is_commit_id(commit_id) else 0
     finally:
         place.fs.close(fd)

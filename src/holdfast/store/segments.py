@@ -1,7 +1,7 @@
 """Reading segments: lines, marks, faults, and the canonical order over several of them.
 
-A segment is ``<writer>-<n>.jsonl``. Its lines are chained, its ids rise. A reader keeps a mark per segment and
-reads only what lies beyond it.
+A segment is ``<writer>-<n>.<tag of the stream>.jsonl``. Its lines are chained, its ids rise. A reader keeps a mark
+per segment and reads only what lies beyond it.
 """
 
 from __future__ import annotations
@@ -9,22 +9,31 @@ from __future__ import annotations
 import heapq
 import os
 from collections.abc import Iterator
+from functools import lru_cache
 
 from holdfast.core import commit as codec
 from holdfast.core import ids
+from holdfast.core.hashing import blake2b
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
 from holdfast.typed import Record
 
 SUFFIX = ".jsonl"
+TAG_LENGTH = 6
 JOINED = "0" * ids.WRITER_LENGTH
 """Stands for the writer in the name of a segment that archiving joined from all others."""
 CHUNK = 1 << 20
 CR = b"\r"
 """A line never ends in one, so a conversion to CRLF is undone by taking it away."""
-INDENT = b" "
-"""Before every line of a joined segment, so that git finds no likeness to the segments that it was joined from:
-two clones that archive one session would otherwise have renamed one file to two names, which is a conflict."""
+SPACE = b" "
+OPEN, SHIFTED = b"{", b"{ "
+SHIFTS = 32
+"""Behind the opening brace of a line come 0 to 31 spaces, in a joined segment 32 to 63. Git compares files in pieces
+of 64 bytes from the beginning of each line: the same text in another column is not alike to it, so it never takes a
+segment that was removed for the old name of a new one. Not before the line: libgit2 does not look at spaces there."""
+FULL = 1 << 20
+"""A segment of that many bytes gets no more lines in a git repository: files of more than 7 MB are alike to git,
+whatever is in them. Elsewhere it goes on, since a stream of one segment is the quickest to open."""
 STUB = "archived"
 """The file that stays in each folder of an archived session: git never sees one of them vanish, so it does not take
 archiving for the renaming of a folder and move there what others add to it."""
@@ -77,28 +86,68 @@ def writer_of(name: str) -> str:
 
 
 def number_of(name: str) -> int:
-    return int(name[ids.WRITER_LENGTH + 1 : -len(SUFFIX)])
+    return int(name[ids.WRITER_LENGTH + 1 :].partition(".")[0])
 
 
-def name_of(writer: str, number: int) -> str:
-    return f"{writer}-{number}{SUFFIX}"
+def tag_in(name: str) -> str:
+    """The tag of the stream that a segment's name says it belongs to; empty in names of before there were tags."""
+    return name[ids.WRITER_LENGTH + 1 : -len(SUFFIX)].partition(".")[2]
+
+
+@lru_cache(maxsize=256)
+def tag_of(stream: str) -> str:
+    """A few letters that stand for a stream in the names of its segments."""
+    digest = blake2b(stream.encode(), digest_size=8).digest()
+    return ids.random_text(int.from_bytes(digest, "big"), TAG_LENGTH)
+
+
+def name_of(stream: str, writer: str, number: int) -> str:
+    return f"{writer}-{number}.{tag_of(stream)}{SUFFIX}"
 
 
 def is_segment(name: str) -> bool:
-    stem = name[: -len(SUFFIX)]
-    digits = stem[ids.WRITER_LENGTH + 1 :]
+    """Whether a file is a segment, of whatever stream."""
+    digits, dot, tag = name[ids.WRITER_LENGTH + 1 : -len(SUFFIX)].partition(".")
     return (
         name.endswith(SUFFIX)
         and ids.is_writer(name[: ids.WRITER_LENGTH])
-        and stem[ids.WRITER_LENGTH : ids.WRITER_LENGTH + 1] == "-"
+        and name[ids.WRITER_LENGTH : ids.WRITER_LENGTH + 1] == "-"
         and digits.isascii()
         and digits.isdigit()
+        and (not dot or (len(tag) == TAG_LENGTH and ids.only(tag, ids.ALPHABET)))
     )
+
+
+def belongs(stream: str, name: str) -> bool:
+    """Whether a file is a segment of this stream. Git can put one into the folder of another session, if both have
+    views that look alike and one of the folders is gone: its name still says whose it is."""
+    return is_segment(name) and tag_in(name) in ("", tag_of(stream))
 
 
 def line_of(piece: bytes) -> bytes:
     """The line in a piece of a segment between two line feeds."""
-    return piece.removesuffix(CR).removeprefix(INDENT)
+    line = piece.removesuffix(CR).lstrip(SPACE)
+    return OPEN + line[1:].lstrip(SPACE) if line.startswith(SHIFTED) else line
+
+
+def opening_of(stream: str, name: str) -> bytes:
+    """How every line of a segment begins: with other spaces than in the 31 segments before and after it."""
+    (first,) = blake2b(f"{stream}/{writer_of(name)}".encode(), digest_size=1).digest()
+    return OPEN + SPACE * ((first + number_of(name)) % SHIFTS)
+
+
+def is_alike(stream: str, one: str, other: str) -> bool:
+    """Whether the same lines would look the same in two segments of a stream."""
+    return opening_of(stream, one) == opening_of(stream, other)
+
+
+def shifted(stream: str, name: str, line: bytes) -> bytes:
+    """A line as it stands in a segment, also in a joined one, where it has a column of its own: no file that holds the
+    same commits is alike, however many of them there are."""
+    if not name.startswith(JOINED):
+        return opening_of(stream, name) + line[1:]
+    (drawn,) = blake2b(f"{name}/{codec.id_of(line)}".encode(), digest_size=1).digest()
+    return OPEN + SPACE * (SHIFTS + drawn % SHIFTS) + line[1:]
 
 
 def archive_of(root: str, stream: str) -> str:

@@ -9,49 +9,42 @@ import os
 from _thread import allocate_lock
 
 from holdfast.core import commit as codec
-from holdfast.core import ids, moment
-from holdfast.errors import Conflict, Unavailable, UnknownOutcome
+from holdfast.core import ids
+from holdfast.errors import Conflict
 from holdfast.fs import steps
 from holdfast.store import kept, segments
 from holdfast.store.numbered import check_op
 from holdfast.store.protocol import Appended, Cursor, Ground, Plan, Tail
 from holdfast.store.segments import UNREAD, Mark
-from holdfast.store.stream_note import StreamNote
+from holdfast.store.stream_note import ANYTHING, GROWN, NOTHING
+from holdfast.store.stream_put import StreamPut
 from holdfast.store.stream_reader import SUM_AND_END, Place
-from holdfast.store.writer import BLANK, Memory, decode_memory, grown, read_note
+from holdfast.store.writer import BLANK, Memory, decode_memory, read_note
 from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from holdfast.store.ops import Ops
 
 
-class StreamFiles(StreamNote):
+class StreamFiles(StreamPut):
     """The segments of one stream. Callers hold ``mutex``; a forked child must make its own."""
 
     def __init__(self, place: Place, stream: str) -> None:
         super().__init__(place, stream)
         self.mutex = allocate_lock()
-        self._latest: Cursor = None
         self._ops: Ops | None = None
 
     def append(
         self, plan: Plan, cursor: Cursor, expect: int | None, op: str | None, unread: bool = False
     ) -> Appended:
-        written = False
+        identity = self._place.identity
+        writer = identity.writer()  # before anything is read: a copied folder is put in order first
         try:
-            writer = (
-                self._place.identity.writer()
-            )  # before anything is read: a copied folder is put in order first
-            self.lock()
+            since = self._hold(cursor, unread and op is None)
             try:
-                still = cursor is not None and cursor is self._latest and self._undisturbed()
-                if not still:
-                    # What follows may renew the note and then be refused: the old cursor would look new again.
-                    self._latest = None
-                blind = not still and unread and op is None and self._only_grown(cursor)
-                if still:
+                if since == NOTHING:
                     tail = self._nothing_new(cursor)
-                elif blind:
+                elif since == GROWN:
                     tail = self._left_unread(cursor)
                 else:
                     tail = self._read_again(cursor)
@@ -62,43 +55,25 @@ class StreamFiles(StreamNote):
                     raise Conflict(
                         f"{self.stream} is at version {tail.version}, not {expect}; nothing was written."
                     )
-                known = still or blind
                 memory = self._memory
-                if not known or memory is None:
+                if since == ANYTHING or memory is None:
                     memory = self._recall(tail)
-                    writer = self._place.identity.writer()
+                    writer = identity.writer()
                 planned = plan(Ground(tail, writer, memory.numbers))
                 check_op(planned.draft.op, op)
-                if not known:
+                if since == ANYTHING or self._is_full(memory):
                     memory = self._ready(memory, tail)
-                now = self._place.clock()
-                commit_id = ids.next_id(max(tail.head, memory.clock), now, writer)
-                line, commit = codec.encode(
-                    planned.draft, commit_id, moment.iso(now), memory.sum, planned.content
-                )
-                self._write(line, memory.size)
-                written = True
-                memory = grown(memory, len(line), commit.sum, commit_id, planned.numbers)
-                if self._may_lag(now, still) and not planned.numbers:
-                    self._memory, self._unnoted = memory, True
-                else:
-                    self._remember(memory, now)
-                after = None if blind else self._covering(tail, memory, commit_id)
-                self._latest = after
+                return self._put(planned, memory, tail, since)
             finally:
                 self.unlock()
-            self._sync_segment()
-        except OSError as error:
+        except OSError:
             self.close()
-            if written:
-                raise UnknownOutcome(f"{self.stream}: a file call failed ({error.strerror}).") from error
             raise
-        return Appended(commit, after, tail.version + 1, repeated=False)
 
     def _left_unread(self, cursor: Cursor) -> Tail:
         memory = self._memory
         assert memory is not None
-        mark = cursor["s"].get(segments.name_of(memory.writer, memory.segment), UNREAD)
+        mark = cursor["s"].get(segments.name_of(self.stream, memory.writer, memory.segment), UNREAD)
         version = cursor["n"] + memory.rows - mark.rows
         return Tail((), cursor, version, max(cursor["h"], memory.clock), False, ())
 
@@ -159,8 +134,8 @@ class StreamFiles(StreamNote):
         token, index = self._place.head.token(), self._place.head.index()
         if memory.segment < 0:
             memory = self._mended(memory)
-        if memory.segment and memory.token == token:
-            name = segments.name_of(memory.writer, memory.segment)
+        if memory.segment and memory.token == token and not self._is_full(memory):
+            name = segments.name_of(self.stream, memory.writer, memory.segment)
             if memory.git_index != index:
                 if self._place.head.may_be_staged(f"{self.stream}/events/{name}"):
                     return self._new_segment(memory, token, index)
@@ -175,6 +150,9 @@ class StreamFiles(StreamNote):
                     return memory
         return self._new_segment(memory, token, index)
 
+    def _is_full(self, memory: Memory) -> bool:
+        return memory.size >= segments.FULL and self._place.head.common is not None
+
     def _open_segment(self, name: str) -> bool:
         path = self._path(name)
         if path == self._seen_path:  # under this very lock, by the reading before
@@ -188,6 +166,7 @@ class StreamFiles(StreamNote):
             self._close_segment()
             self._segment_fd = self._fs.open(path, steps.APPEND)
             self._segment_path, self._segment_node = path, node
+            self._opening = segments.opening_of(self.stream, name)
         return True
 
     def _continue(self, memory: Memory, mark: Mark, size: int) -> Memory:
@@ -218,9 +197,11 @@ class StreamFiles(StreamNote):
     def _new_segment(self, memory: Memory, token: str, index: str) -> Memory:
         """Open the next segment. Its name is durable before anybody can append to it (I3)."""
         self._close_segment()
+        self._sync_last(memory)
         writer = memory.writer
         number = self._next_number(memory)
-        path = self._path(segments.name_of(writer, number))
+        name = segments.name_of(self.stream, writer, number)
+        path = self._path(name)
         try:
             self._segment_fd = self._fs.open(path, steps.CREATE)
         except FileNotFoundError:
@@ -228,7 +209,8 @@ class StreamFiles(StreamNote):
             self._segment_fd = self._fs.open(path, steps.CREATE)
         self._segment_path = path
         self._segment_node = self._fs.stat_handle(self._segment_fd).st_ino
-        self._renew_listing(sorted([*self._listed, os.path.basename(path)]))
+        self._opening = segments.opening_of(self.stream, name)
+        self._renew_listing(sorted([*self._listed, name]))
         kept.keep(self._place, self.stream, path)
         steps.sync_names(self._fs, self.folder, os.path.dirname(self._place.root))
         memory = memory._replace(
@@ -237,61 +219,38 @@ class StreamFiles(StreamNote):
         self._remember(memory)
         return memory
 
+    def _sync_last(self, memory: Memory) -> None:
+        """Who wrote the last line of the segment before may still wait for its sync: no later commit goes ahead."""
+        if memory.segment <= 0:
+            return
+        try:
+            fd = self._fs.open(
+                self._path(segments.name_of(self.stream, memory.writer, memory.segment)), os.O_RDONLY
+            )
+        except FileNotFoundError:
+            return  # gone with a checkout
+        try:
+            self._fs.sync(fd)
+        except OSError:
+            self._remember(memory._replace(segment=-memory.segment))
+            raise
+        finally:
+            self._fs.close(fd)
+
     def _next_number(self, memory: Memory) -> int:
         own = [segments.number_of(name) for name in self._listed if name.startswith(memory.writer)]
         return max(memory.highest, *own, 0) + 1
 
-    def take_number(self) -> str:
-        """The path of a new own segment, for commits that are brought back. The caller holds the stream."""
+    def take_number(self, old: str) -> str:
+        """The path of a new own segment, for the commits of an old one that are brought back: with its lines in
+        another column, so that it is not alike to the old one. The caller holds the stream."""
         memory = self._recall(self.read(None))
         if memory.segment < 0:
             memory = self._mended(memory)
         number = self._next_number(memory)
+        number += segments.is_alike(self.stream, old, segments.name_of(self.stream, memory.writer, number))
         self._remember(memory._replace(segment=0, highest=number))
-        return self._path(segments.name_of(memory.writer, number))
-
-    def _write(self, line: bytes, size: int) -> None:
-        try:
-            steps.write_whole(self._fs, self._segment_fd, line)
-        except OSError as error:
-            # What was written of the line is a torn tail: the next append saves it aside and cuts it off (I5).
-            if self._fs.stat_handle(self._segment_fd).st_size < size + len(line):
-                raise Unavailable(
-                    f"{self.stream}: writing failed ({error.strerror}); nothing was stored."
-                ) from error
-            raise UnknownOutcome(f"{self.stream}: writing failed ({error.strerror}).") from error
-
-    def _sync_segment(self) -> None:
-        """Outside the lock on purpose: one flush of the disk can then serve several waiting processes."""
-        try:
-            self._fs.sync(self._segment_fd)
-        except OSError:
-            # The kernel may have marked the lost pages clean: a second sync that succeeds proves nothing.
-            # So nobody appends to this segment again, and nothing that is only in it counts as stored, until
-            # its bytes were written once more, to a new file (I7).
-            self.lock()
-            name = os.path.basename(self._segment_path)
-            memory = decode_memory(read_note(self._fs, self._lock_fd))
-            if memory is not None and memory.writer == segments.writer_of(name):
-                self._remember(memory._replace(segment=-segments.number_of(name)))
-                try:
-                    self._mended(memory._replace(segment=-segments.number_of(name)))
-                except OSError:
-                    pass  # the note says that it still has to be done
-            raise
-
-    def _mended(self, memory: Memory) -> Memory:
-        """Write the segment whose sync failed once more, so that what is read in it is also on the disk."""
-        path = self._path(segments.name_of(memory.writer, -memory.segment))
-        try:
-            data = steps.read_whole(self._fs, path)
-        except FileNotFoundError:
-            pass  # gone with a checkout: nothing in it can be repeated
-        else:
-            steps.replace(self._fs, path, data, tag=self._place.tag, durable=True)
-        memory = memory._replace(segment=0)
-        self._remember(memory)
-        return memory
+        return self._path(segments.name_of(self.stream, memory.writer, number))
 
     def _make_sure(self) -> None:
         """Before a repeated operation is acknowledged: who wrote it may have died, or failed, before its sync."""
@@ -304,34 +263,3 @@ class StreamFiles(StreamNote):
                 self._fs.sync(fd)
             finally:
                 self._fs.close(fd)
-
-    def _covering(self, tail: Tail, memory: Memory, commit_id: str) -> Cursor:
-        """The tail's cursor moved behind the commit that was just written."""
-        name = self._segment_path.rpartition(os.sep)[2]
-        cursor = tail.cursor
-        before = cursor["s"].get(name, UNREAD)
-        mark = Mark(
-            memory.size, memory.rows, before.lines + 1, before.first or commit_id, commit_id, memory.sum, 0
-        )
-        return {
-            "g": (self._serial, self._generation),
-            "n": tail.version + 1,
-            "h": commit_id,
-            "s": {**cursor["s"], name: mark},
-            "f": cursor["f"],
-        }
-
-    # -- closing ------------------------------------------------------------------------------------------
-
-    def _close_segment(self) -> None:
-        if self._segment_fd >= 0:
-            fd, self._segment_fd = self._segment_fd, -1
-            self._segment_path = ""
-            try:
-                self._fs.close(fd)
-            except OSError:
-                pass
-
-    def close(self) -> None:
-        self._close_segment()
-        self._close_note()

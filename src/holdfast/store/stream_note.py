@@ -20,6 +20,8 @@ _LAG_MS = 100
 something takes a new name."""
 
 _ALONE = 8
+NOTHING, GROWN, ANYTHING = range(3)
+"""What may have happened to a stream while it was not held."""
 
 
 class StreamNote(StreamReader):
@@ -29,6 +31,7 @@ class StreamNote(StreamReader):
         super().__init__(place, stream)
         self._flat = stream.replace("/", "+")
         self._lock_fd = -1
+        self._held = False
         self._note = b""
         self._memory: Memory | None = None
         self._unnoted = False
@@ -37,6 +40,10 @@ class StreamNote(StreamReader):
         self._alone = 0
         """Commits in a row that nobody else came between."""
         self._complete_for = (0, "", 0)
+        self._opening = b""
+        """How the lines of the segment at hand begin."""
+        self._latest: Cursor = None
+        """The cursor behind this handle's own last commit."""
 
     def lock(self) -> None:
         """Hold the stream: everybody else who wants to append waits."""
@@ -49,16 +56,31 @@ class StreamNote(StreamReader):
                 steps.make_folders(self._fs, folder)
                 self._lock_fd = self._fs.open(path, os.O_RDWR | os.O_CREAT)
         self._fs.lock(self._lock_fd)
+        self._held = True
 
     def unlock(self) -> None:
-        self._fs.unlock(self._lock_fd)
+        """Let others append, if the stream is held."""
+        if self._held:
+            self._held = False
+            self._fs.unlock(self._lock_fd)
+
+    def _hold(self, cursor: Cursor, unread: bool) -> int:
+        """Hold the stream, and say what has happened to it since ``cursor``: NOTHING, GROWN or ANYTHING.
+
+        NOTHING: what was read, checked and remembered for this handle's own last commit holds for the next one too.
+        Every other process leaves a new note, every other program a new folder time, a new length or a new git HEAD.
+        GROWN, only if commits may be left ``unread``: all that happened is in the note.
+        """
+        self.lock()
+        if cursor is not None and cursor is self._latest and self._undisturbed():
+            return NOTHING
+        # What follows may renew the note and then be refused: the old cursor would look new again.
+        self._latest = None
+        if unread and self._only_grown(cursor):
+            return GROWN
+        return ANYTHING
 
     def _undisturbed(self) -> bool:
-        """Whether nothing at all has happened to the stream since this handle's own last commit.
-
-        Then what was read, checked and remembered for that commit holds for the next one too. Every other
-        process leaves a new note, every other program a new folder time, a new length or a new git HEAD.
-        """
         memory = self._memory
         return (
             memory is not None
@@ -77,7 +99,7 @@ class StreamNote(StreamReader):
         memory = decode_memory(note)
         if memory is None or self._complete_for != (self._generation, memory.writer, memory.highest):
             return False
-        name = segments.name_of(memory.writer, memory.segment)
+        name = segments.name_of(self.stream, memory.writer, memory.segment)
         mark = cursor["s"].get(name, UNREAD)
         if self._segment_path != self._path(name) or mark.rows != mark.lines or not self._is_as_noted(memory):
             return False
@@ -131,6 +153,7 @@ class StreamNote(StreamReader):
             if self._unnoted:
                 self._catch_up()
             fd, self._lock_fd = self._lock_fd, -1
+            self._held = False
             try:
                 self._fs.close(fd)
             except OSError:

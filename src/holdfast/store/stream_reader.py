@@ -104,9 +104,7 @@ class StreamReader:
                 # The names may be the same and the files others: git replaces files, which is seen here alone.
                 self._listed_at = stamp
                 self._generation += 1
-            self._renew_listing(
-                self._with_archived(list(filter(segments.is_segment, self._fs.names(self.folder))))
-            )
+            self._renew_listing(self._with_archived(self._own(self._fs.names(self.folder))))
             now = self._place.clock() * 1_000_000
             self._folder_stamp = stamp if stamp < now - _SETTLED_NS else -1
         return self._listed
@@ -118,10 +116,13 @@ class StreamReader:
         if self.archive:
             try:
                 names = self._fs.names(f"{self.archive}{os.sep}events")
-                self._put_away = frozenset(filter(segments.is_segment, names)).difference(live)
+                self._put_away = frozenset(self._own(names)).difference(live)
             except FileNotFoundError:
                 pass
         return sorted([*live, *self._put_away])
+
+    def _own(self, names: list[str]) -> list[str]:
+        return [name for name in names if segments.belongs(self.stream, name)]
 
     def _renew_listing(self, names: list[str]) -> None:
         if names != self._listed or not self._generation:

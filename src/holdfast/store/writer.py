@@ -120,7 +120,7 @@ class Identity:
 
     def writer(self) -> str:
         """The current identity; a new one where there is none or the folder was copied."""
-        return self.stored() or self.renew("")
+        return self._writer or self.stored() or self.renew("")
 
     def stored(self) -> str:
         """The current identity; empty where there is none. Never makes one."""

@@ -133,7 +133,7 @@ class _Recovering(_Around):
     def segments(self, stream: str) -> Iterator[str]:
         folder = os.path.join(self.root, *stream.split("/"), "events")
         for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
-            if segments.is_segment(name):
+            if segments.belongs(stream, name):
                 yield os.path.join(folder, name)
 
     def read(self, stream: str, cursor: Cursor = None, *, newest_first: bool = False) -> Tail:
@@ -201,7 +201,7 @@ def _whole_length(path: str) -> int:
         lines = file.read().splitlines(keepends=True)
     length = 0
     for line in lines:
-        if not line.endswith(b"\n") or not segments.is_whole(line[:-1]):
+        if not line.endswith(b"\n") or not segments.is_whole(segments.line_of(line[:-1])):
             break
         length += len(line)
     return length

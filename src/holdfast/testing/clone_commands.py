@@ -17,12 +17,25 @@ if TYPE_CHECKING:
     from holdfast.workspace.workspace import Workspace
 
 
+_SHORT = tuple(text for text in TEXTS if len(text) < 100)
+_WORDS = (__doc__ or "").split()
+
+
+def prose(history: History, length: int) -> str:
+    """A text like people's, long, and never the same twice."""
+    text = history.name("text ")
+    while len(text) < length:
+        text += f" {history.random.choice(_WORDS)}"
+    return text
+
+
 def in_session(history: History, session: Session) -> str | None:
     """One command of a session; its stream and the id of its commit, if it made one."""
     if history.random.random() < 0.5:
         return f"{session.stream} {_plain(history, session).commit}"
     receipt: Any
-    step = Step(0, "", history.random.randrange(60), history.random.choice(TEXTS))
+    text = history.random.choice((*_SHORT, prose(history, 700)))
+    step = Step(0, "", history.random.randrange(60), text)
     # Batches have tests of their own; what needs files is among the commands below, with real ones.
     names = [
         name
@@ -55,7 +68,7 @@ def _plain(history: History, session: Session) -> Receipt:
 
 _KEPT: tuple[Callable[[History, Session], Receipt], ...] = (
     lambda h, s: s.add_message("user", h.name("message ")),
-    lambda h, s: s.add_message("assistant", h.name("long ") + " word" * 3000),
+    lambda h, s: s.add_message("assistant", prose(h, 15_000)),
     lambda h, s: s.summarize(h.name("summary "), keep=1),
     lambda h, s: s.set_budget(h.random.choice((1000, 200_000))),
     lambda h, s: s.spend(h.random.choice(("a.py", "b.py")), h.random.randrange(500)),
@@ -106,7 +119,6 @@ def put_away(history: History, workspace: Workspace, session: Session) -> str | 
             return None
         return f"{session.stream} {upkeep.restore(workspace, name).peek().head}"
     upkeep.archive(workspace, name)
-    history.archived = True
     newest = session.log(newest_first=True)
     return f"{session.stream} {next(c.id for c in newest if c.events[0].type == 'session.archived')}"
 

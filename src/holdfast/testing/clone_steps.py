@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.testing.clones import History, Tree
+    from holdfast.testing.clone_tree import Tree
+    from holdfast.testing.clones import History
 
 _SWAP = "sed -i -e '1{h;d}' -e '2{G}'"
 """As an editor of git's list of commits to rebase: the second one goes first."""
@@ -206,6 +207,7 @@ def _copy(history: History, tree: Tree) -> None:
 
 def _restore_backup(history: History, tree: Tree) -> None:
     """Back the workspace up, go on, and put the backup back."""
+    tree.leave()
     state = os.path.join(tree.path, ".state")
     backup = os.path.join(history.folder, history.name("backup"))
     shutil.copytree(state, backup, symlinks=True)
@@ -228,6 +230,7 @@ def _remove_worktree(history: History, tree: Tree) -> None:
     """Remove a worktree with work in it that no git commit has."""
     if tree.path == tree.clone:
         return
+    tree.leave()
     tree.must("worktree", "remove", "--force", tree.path)
     history.trees.remove(tree)
 
@@ -242,14 +245,15 @@ def _command_line(history: History, tree: Tree) -> None:
     import subprocess
     import sys
 
-    program = "import sys; from holdfast.edge.cli import main; sys.exit(main())"
     session = ""
     for command in (["start", history.name("goal ")], ["decide", "by hand", "--because", "it was typed"]):
+        history.replay.go_on()
         done = subprocess.run(
-            [sys.executable, "-c", program, *command, "--json"],
+            [sys.executable, "-c", history.replay.command_line(), *command, "--json"],
             cwd=tree.path,
             env={
-                **os.environ,
+                "PATH": os.environ["PATH"],
+                "HOME": history.folder,
                 "PYTHONPATH": os.pathsep.join(sys.path),
                 "HOLDFAST_USER": os.path.basename(tree.clone),
             },
@@ -265,7 +269,7 @@ def _command_line(history: History, tree: Tree) -> None:
 
 
 def _tree(history: History, clone: str, path: str) -> Tree:
-    from holdfast.testing.clones import Tree
+    from holdfast.testing.clone_tree import Tree
 
     return Tree(history, clone, path)
 

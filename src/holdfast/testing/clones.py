@@ -2,7 +2,8 @@
 
 A history mixes holdfast commands with everything that people do to a working tree, then exchanges all branches
 and checks what is promised: no conflict in a segment, byte-identical views, the same state, every acknowledged
-commit present, all ids unique. A history is a function of its seed: a failure names the seed that replays it.
+commit present, all ids unique. A history is a function of its seed: a failure names the seed that replays it, with
+the same steps, writers, ids and times (``python -m holdfast.testing.clone_runs SEED``).
 """
 
 from __future__ import annotations
@@ -13,14 +14,17 @@ import random
 import shutil
 import subprocess
 from collections.abc import Callable
+from hashlib import sha256
 
 from holdfast.core import commit as codec
 from holdfast.errors import Forbidden, NotFound, Refused, Usage
 from holdfast.store import restore
+from holdfast.testing.clone_tree import VIEWS, Broken, Tree
+from holdfast.testing.replay import Replay
 from holdfast.workspace.handle import Handle
 from holdfast.workspace.session import Session
 from holdfast.workspace.setup import init
-from holdfast.workspace.workspace import Workspace, open_workspace
+from holdfast.workspace.workspace import Workspace
 
 CONFIG = """\
 [user]
@@ -33,16 +37,17 @@ fsync = none
 editor = true
 [gc]
 auto = 0
+reflogExpire = never
+reflogExpireUnreachable = never
+pruneExpire = never
 [advice]
 detachedHead = false
 [protocol "file"]
 allow = always
 """
+STEPS = 60
 _MAX_CLONES = 5
 _MAX_TREES = 3
-_VIEWS = ("STATE.md", "state.json")
-_MADE = (*_VIEWS, ".continue-here.md")
-"""What may be in conflict until `heal` has made it anew."""
 _NUMBERED = {
     "decision.made",
     "loop.added",
@@ -54,97 +59,6 @@ _NUMBERED = {
 }
 
 
-class Broken(AssertionError):
-    """A promise did not hold."""
-
-
-class Tree:
-    """One worktree, and what was done in it."""
-
-    def __init__(self, history: History, clone: str, path: str) -> None:
-        self.history = history
-        self.clone = clone
-        self.path = path
-        self._folder = ""
-
-    def git(self, *arguments: str, **environment: str) -> tuple[int, str]:
-        return self.history.git(self.path, *arguments, **environment)
-
-    def must(self, *arguments: str) -> str:
-        status, output = self.git(*arguments)
-        if status:
-            raise Broken(f"git {' '.join(arguments)} in {self.path}: {output}")
-        return output
-
-    def open(self) -> Workspace:
-        name = os.path.basename(self.path)
-        return open_workspace(os.path.join(self.path, ".state"), user=os.path.basename(self.clone), by=name)
-
-    def save(self, message: str) -> None:
-        """Commit everything, if there is anything."""
-        self.must("add", "-A")
-        self.git("commit", "-q", "-m", message)
-
-    def unmerged(self) -> list[str]:
-        return sorted(set(self.must("diff", "--name-only", "--diff-filter=U").split()))
-
-    def settle(self, *go_on: str) -> None:
-        """After a git command that may have stopped: only views may be in conflict; heal, and go on."""
-        for _ in range(30):
-            conflicts = self.unmerged()
-            wrong = [path for path in conflicts if not self._is_made(path)]
-            if wrong:
-                raise Broken(f"conflict in {wrong}")
-            if conflicts:
-                with self.open() as workspace:
-                    workspace.heal()
-                if left := self.unmerged():
-                    raise Broken(f"heal left {left} in conflict")
-            if not self.under_way():
-                return
-            status, output = self.git(*go_on)
-            if status and not self.unmerged() and not self._given_up(go_on[0]):
-                raise Broken(f"git {go_on} cannot go on: {output}")
-        raise Broken("a git command goes on for ever")
-
-    def _is_made(self, path: str) -> bool:
-        """Whether ``heal`` makes the file anew: a view; or a segment, if a revert or archiving has removed any.
-
-        Git may take a segment that was removed for the old name of another that looks like it, and report a
-        conflict if the other side did something else with it (docs/guarantees.md).
-        """
-        if os.path.basename(path) in _MADE:
-            return True
-        removed = self.history.reverted or self.history.archived
-        return removed and path.endswith(".jsonl") and "/events/" in path
-
-    def _given_up(self, command: str) -> bool:
-        """Leave out what has become empty, or take the whole command back."""
-        return not self.git(command, "--skip")[0] or not self.git(command, "--abort")[0]
-
-    def under_way(self) -> bool:
-        if not self._folder:
-            self._folder = os.path.join(self.path, self.must("rev-parse", "--git-dir").strip())
-        marks = ("MERGE_HEAD", "REVERT_HEAD", "CHERRY_PICK_HEAD", "rebase-merge", "rebase-apply")
-        return any(os.path.exists(os.path.join(self._folder, mark)) for mark in marks)
-
-    def branches(self) -> list[str]:
-        return self.must("for-each-ref", "--format=%(refname:short)", "refs/heads").split()
-
-    def unmerged_refs(self) -> list[str]:
-        """One ref of the hub for each commit that is not in this branch yet."""
-        form = "--format=%(objectname) %(refname)"
-        found = self.must("for-each-ref", form, "--no-merged", "HEAD", "refs/remotes/origin").splitlines()
-        refs = dict(line.split(" ") for line in found)
-        return sorted(ref for ref in refs.values() if not ref.endswith("/HEAD"))
-
-    def branch(self) -> str:
-        return self.must("rev-parse", "--abbrev-ref", "HEAD").strip()
-
-    def depth(self) -> int:
-        return int(self.must("rev-list", "--first-parent", "--count", "HEAD"))
-
-
 class History:
     """The whole of one random history."""
 
@@ -154,7 +68,7 @@ class History:
         self.acknowledged: dict[str, str] = {}
         self.done: list[str] = []
         self.reverted = False
-        self.archived = False
+        self.replay = Replay(seed)
         self.trees: list[Tree] = []
         self.names = 0
         os.makedirs(folder, exist_ok=True)
@@ -163,10 +77,12 @@ class History:
             file.write(CONFIG)
         self.hub = os.path.join(folder, "hub.git")
         self.git(folder, "init", "-q", "--bare", self.hub)
-        self._first()
+        with self.replay:
+            self._first()
 
     def git(self, where: str, *arguments: str, **environment: str) -> tuple[int, str]:
         """Run git; its status and all it said."""
+        self.replay.go_on()
         done = subprocess.run(
             ["git", *arguments],
             cwd=where,
@@ -177,6 +93,7 @@ class History:
                 "GIT_CONFIG_NOSYSTEM": "1",
                 "GIT_TERMINAL_PROMPT": "0",
                 "LC_ALL": "C",
+                **self.replay.dates(),
                 **environment,
             },
             capture_output=True,
@@ -210,28 +127,36 @@ class History:
 
     def command(self, tree: Tree) -> None:
         """One or more holdfast commands in a worktree."""
+        if self.random.random() < 0.3:
+            workspace = tree.at_work()
+            self._commands(tree, workspace)
+            workspace.publish()
+        else:
+            with tree.open() as workspace:
+                self._commands(tree, workspace)
+
+    def _commands(self, tree: Tree, workspace: Workspace) -> None:
         from holdfast.testing import clone_commands as commands
 
-        with tree.open() as workspace:
-            session = commands.any_session(self, workspace)
-            if session is None or self.random.random() < 0.08:
-                session = workspace.start(self.name("goal "))
-                self._note(f"{session.stream} {session.peek().head}", tree)
-                return
-            for _ in range(self.random.choice((1, 1, 1, 2, 4))):
-                drawn = self.random.random()
-                made: str | None
-                try:
-                    if drawn < 0.03:
-                        made = commands.put_away(self, workspace, session)
-                    elif drawn < 0.15:
-                        made = commands.in_project(self, workspace)
-                    else:
-                        made = commands.in_session(self, session)
-                except (Refused, NotFound, Usage, Forbidden):
-                    continue  # a rule said no: nothing was written, nothing is acknowledged
-                if made is not None:
-                    self._note(made, tree)
+        session = commands.any_session(self, workspace)
+        if session is None or self.random.random() < 0.08:
+            session = workspace.start(self.name("goal "))
+            self._note(f"{session.stream} {session.peek().head}", tree)
+            return
+        for _ in range(self.random.choice((1, 1, 1, 2, 4))):
+            drawn = self.random.random()
+            made: str | None
+            try:
+                if drawn < 0.03:
+                    made = commands.put_away(self, workspace, session)
+                elif drawn < 0.15:
+                    made = commands.in_project(self, workspace)
+                else:
+                    made = commands.in_session(self, session)
+            except (Refused, NotFound, Usage, Forbidden):
+                continue  # a rule said no: nothing was written, nothing is acknowledged
+            if made is not None:
+                self._note(made, tree)
 
     def command_start(self, tree: Tree) -> None:
         with tree.open() as workspace:
@@ -246,16 +171,24 @@ class History:
 
     # -- the history --------------------------------------------------------------------------------------
 
-    def run(self, steps: int) -> None:
-        """Take random steps, then exchange everything and check."""
+    def run(self, steps: int = STEPS, chosen: tuple[str, ...] = ()) -> None:
+        """Take random steps, or chosen ones in random worktrees, then exchange everything and check."""
+        with self.replay:
+            try:
+                self._run(steps, chosen)
+            finally:
+                for tree in self.trees:
+                    tree.leave()
+
+    def _run(self, steps: int, chosen: tuple[str, ...]) -> None:
         from holdfast.testing import clone_steps
 
         names = list(clone_steps.STEPS)
         clone_steps.another_clone(self, self.trees[0])
         weights = [clone_steps.STEPS[name][0] for name in names]
-        for _ in range(steps):
+        drawn = (self.random.choices(names, weights)[0] for _ in range(steps))
+        for name in chosen or drawn:
             tree = self.random.choice(self.trees)
-            name = self.random.choices(names, weights)[0]
             self.done.append(f"{os.path.basename(tree.path)}: {name}")
             step: Callable[[History, Tree], None] = clone_steps.STEPS[name][1]
             step(self, tree)
@@ -265,6 +198,7 @@ class History:
     def exchange(self) -> None:
         """Every branch, stash and worktree of every clone reaches every worktree, in a random order."""
         for tree in list(self.trees):
+            tree.leave()
             tree.save("last")
             while tree.path == tree.clone and tree.git("rev-parse", "-q", "--verify", "refs/stash")[0] == 0:
                 self.pop(tree)
@@ -325,7 +259,7 @@ class History:
                     raise Broken(f"{name} differs between {self.trees[0].path} and {tree.path}")
         present = set(json.loads(shown[0]["ids"]))
         missing = set(self.acknowledged) - present
-        if missing and not (self.reverted and {key.split(" ")[1] for key in missing} <= self._in_git()):
+        if missing and not (self.reverted and {key.rpartition("/")[2] for key in missing} <= self._in_git()):
             where = {self.acknowledged[commit] for commit in missing}
             raise Broken(
                 f"{len(missing)} acknowledged commits are gone, made in {sorted(where)}: {sorted(missing)}"
@@ -352,7 +286,7 @@ class History:
                 workspace.touch(handle)
             workspace.publish()
             for stream in workspace.sessions():
-                for view in _VIEWS:
+                for view in VIEWS:
                     shown[f"{stream}/{view}"] = (workspace.store.get(f"{stream}/{view}") or b"").decode()
         shown["ids"] = json.dumps(sorted(found))
         return shown
@@ -364,19 +298,40 @@ class History:
             raise Broken(f"{handle.stream} gave a short id twice: {sorted(made)}")
 
     def _in_git(self) -> set[str]:
-        """The ids of all commits in the history of the hub: what a revert took out of the tree is still there."""
-        _, output = self.git(
-            self.hub, "log", "--all", "-m", "--raw", "--no-abbrev", "--format=", "--", "*.jsonl"
-        )
-        blobs = {line.split(" ")[3] for line in output.splitlines() if line.startswith(":")}
+        """All commits in the history of the hub: what a revert took out of the tree is still there.
+
+        Each by the last part of its stream's name, which an archive's folder has too, and by its id.
+        """
+        form = ("--raw", "--no-renames", "--no-abbrev", "--format=")
+        _, output = self.git(self.hub, "log", "--all", "-m", *form, "--", "*.jsonl")
         found = set()
-        for blob in blobs:
+        for line in {line for line in output.splitlines() if line.startswith(":")}:
+            blob, path = line.split(" ")[3], line.partition("\t")[2]
             if blob.strip("0"):
                 data = subprocess.run(
                     ["git", "cat-file", "blob", blob], cwd=self.hub, capture_output=True, check=True
                 )
-                found |= {codec.id_of(line) for line in restore.whole_lines(data.stdout)}
+                stream = path.split("/")[-3]
+                found |= {f"{stream} {codec.id_of(line)}" for line in restore.whole_lines(data.stdout)}
         return found
+
+    def outcome(self) -> dict[str, list[str]]:
+        """What a second run of the seed must come to: state, files and git commits of every worktree."""
+        with self.replay:
+            shown = [json.dumps(self._shown(tree), sort_keys=True) for tree in self.trees]
+        files = [
+            os.path.relpath(os.path.join(folder, name), self.folder)
+            for tree in self.trees
+            for folder, _, names in os.walk(os.path.join(tree.path, ".state"))
+            for name in names
+            if f"{os.sep}local" not in folder[len(tree.path) :]
+        ]
+        return {
+            "steps": self.done,
+            "states": [sha256(text.encode()).hexdigest() for text in shown],
+            "files": sorted(files),
+            "heads": [tree.must("rev-parse", "HEAD").strip() for tree in self.trees],
+        }
 
     def clear(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)

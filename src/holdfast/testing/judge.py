@@ -26,7 +26,7 @@ from holdfast.testing.wrapped import SameDisk
 from holdfast.workspace.working_set import WorkingSet
 
 WORKSPACE = ".state"
-SEGMENT = re.compile(r"[0-9a-z]{8}-\d+\.jsonl")
+SEGMENT = re.compile(r"[0-9a-z]{8}-\d+(\.[0-9a-z]{6})?\.jsonl")
 _MOST_NAMED = 20
 """The engine names so many faults of a stream; where there are more, the others need not be named."""
 
@@ -185,7 +185,7 @@ def _before(path: str, state: DiskState, top: str) -> bytes:
     same = [
         content
         for other, content in state.files.items()
-        if os.path.dirname(other) == os.path.dirname(name) and now.startswith(content)
+        if os.path.dirname(other) == os.path.dirname(name) and _goes_on(now, content)
     ]
     return max(same, key=len, default=b"")
 
@@ -243,6 +243,14 @@ def _present(path: str, before: bytes) -> bytes:
                 found = file.read()
         except FileNotFoundError:
             continue
-        if name == os.path.basename(path) or found.startswith(before):
+        if name == os.path.basename(path):
             return found
+        if _goes_on(found, before):
+            return before
     return b""
+
+
+def _goes_on(now: bytes, before: bytes) -> bool:
+    """Whether a segment begins with all lines of another; the spaces in a line follow from the segment's name."""
+    one, other = (b"\n".join(map(segments.line_of, data.split(b"\n"))) for data in (now, before))
+    return one.startswith(other)

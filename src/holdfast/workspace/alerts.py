@@ -41,8 +41,10 @@ def _git(session: Session) -> list[str]:
 
 
 def _said(head: str) -> str:
-    ref, _, commit = head.rpartition(" ")
-    return f"{ref.removeprefix('refs/heads/') or 'detached'} at {commit[:10]}"
+    if head.startswith("refs/"):
+        branch, _, commit = head.removeprefix("refs/heads/").partition(" ")
+        return f"{branch} at {commit[:10]}" if commit else f"{branch} without a commit"
+    return f"detached at {head[:10]}"
 
 
 def _others(session: Session) -> list[str]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.core.commit import Draft, Event
+from holdfast.core.commit import Draft, Event, content_of
 from holdfast.core.secret_signs import is_name, may_hold
 from holdfast.errors import SecretFound, Usage
 from holdfast.typed import TYPE_CHECKING, Any
@@ -40,8 +40,16 @@ _PAIRED = ("preference.set",)  # its fields say together what one alone does not
 Finding = tuple[str, "Path", "Secret", Any]
 
 
-def passed(handle: Handle, draft: Draft) -> Draft:
-    """The draft as it may be written; raises ``SecretFound`` where it may not."""
+def passed(handle: Handle, draft: Draft) -> tuple[Draft, bytes]:
+    """The draft as it may be written, and its content; raises ``SecretFound`` where it may not be written."""
+    content = content_of(draft)
+    if not _may_hold(draft):
+        return draft, content
+    judged = _judged(handle, draft)
+    return judged, content if judged is draft else content_of(judged)
+
+
+def _may_hold(draft: Draft) -> bool:
     texts = [] if draft.op is None else [draft.op]
     for event in draft.events:
         if event.type in _PAIRED:
@@ -49,19 +57,17 @@ def passed(handle: Handle, draft: Draft) -> Draft:
             continue
         if event.type.startswith(
             "x."
-        ):  # the names are the program's own: they can be secrets, or tell of one
+        ):  # its names are the program's own: they can be secrets, or tell of one
             names = "\n".join(map(str, event.data))
             if len(names) > _NAMES or is_name(names):
-                return _judged(handle, draft)
+                return True
             texts.append(names)
         for value in event.data.values():
             if type(value) is str:
                 texts.append(value)
             elif value and type(value) not in (int, bool, float):
                 texts.append(_shown(value))
-    if may_hold(texts[0] if len(texts) == 1 else "\n".join(texts)):
-        return _judged(handle, draft)
-    return draft
+    return may_hold(texts[0] if len(texts) == 1 else "\n".join(texts))
 
 
 def passed_text(handle: Handle, text: str, field: str) -> tuple[str, list[Event]]:

@@ -105,8 +105,8 @@ class Handle:
         judged = not isinstance(rule, list)
         given: Planned | None = None
         if isinstance(rule, list):
-            draft = gate.passed(self, Draft(tuple(rule), workspace.by, workspace.origin, op))
-            given = Planned(draft, {}, codec.content_of(draft))
+            draft, content = gate.passed(self, Draft(tuple(rule), workspace.by, workspace.origin, op))
+            given = Planned(draft, {}, content)
         lease = self._lease
 
         def plan(ground: Ground) -> Planned:
@@ -125,7 +125,8 @@ class Handle:
             events = tuple(rule(working_set.state, mint))
             if working_set.archived and any(event.type != "session.restored" for event in events):
                 raise _archived(self.stream)
-            return Planned(gate.passed(self, Draft(events, workspace.by, workspace.origin, op)), mint.given)
+            draft, content = gate.passed(self, Draft(events, workspace.by, workspace.origin, op))
+            return Planned(draft, mint.given, content)
 
         if judged and working_set.crowded:
             # Others are writing: what they wrote by now is read and folded while they can go on writing.

@@ -23,13 +23,15 @@ def heal(workspace: Workspace) -> list[Fault]:
     store = files_store(workspace)
     if store is None:
         return publish.check(workspace, fix=True)
-    from holdfast.store import git_ask
+    from holdfast.store import checkup, git_ask, restore
     from holdfast.workspace.heal_pages import heal_pages
 
     conflicted = git_ask.unmerged(store.root) if store.in_git else []
     segments = [path for path in conflicted if path.endswith(".jsonl") and "/events/" in path]
     views = [path for path in conflicted if os.path.basename(path) in publish.VIEWS]
-    faults = [_settled(store, path) for path in segments]
+    marks = [path for path in conflicted if _is_mark(path)]
+    faults = [_settled(store, path) for path in segments if store.settle_conflict(path)]
+    faults += [_settled_mark(store, path) for path in marks]
     made = []
     for path in views:
         stream = store.stream_at(os.path.dirname(path))
@@ -43,7 +45,13 @@ def heal(workspace: Workspace) -> list[Fault]:
         faults.append(Fault(stream, path, "a merge left it in conflict", harmless=True, action="made anew"))
     faults += store.check(fix=True)
     faults += publish.check(workspace, fix=True, quick=True)
-    staged = sorted({*segments, *views, *made, *_tracked_views(store, faults)})
+    back = [fault.where for fault in faults if fault.action == restore.PUT_BACK]
+    if back and not git_ask.tracked(store.root, back):
+        back = []
+    # Untracked, it would stand in the way of the next merge that brings it.
+    named = [f.where for f in faults if f.action == checkup.WRITTEN_AGAIN and store.in_git]
+    named = [path for path in named if git_ask.tracked(store.root, [os.path.dirname(path)])]
+    staged = sorted({*segments, *back, *named, *marks, *views, *made, *_tracked_views(store, faults)})
     if staged and not git_ask.stage(store.root, staged):
         faults.append(Fault("", ".", "git did not stage the healed files", action="stage them with git add"))
     for path in conflicted:
@@ -63,8 +71,25 @@ def files_store(workspace: Workspace) -> FilesStore | None:
     return workspace.store if isinstance(workspace.store, FilesStore) else None
 
 
+def _is_mark(path: str) -> bool:
+    """Whether archiving has made the file: the stub that stays in a session's folders, or the name of an archive."""
+    from holdfast.store import archive, segments
+
+    name = os.path.basename(path)
+    live = path.startswith("sessions/") and name == segments.STUB
+    return live or (path.startswith("history/") and path.count("/") == 3 and name == archive.OWNER)
+
+
+def _settled_mark(store: FilesStore, path: str) -> Fault:
+    """A stub stays only where a session is archived: git may have moved it to the folder of another session, whose
+    views look like those of one that is gone. The name of an archive is written again by the check that follows."""
+    stream = "/".join(path.split("/")[:3])
+    if path.startswith("sessions/") and not store.is_archived(stream):
+        store.drop_file(path)
+    return Fault("", path, "a merge left it in conflict", harmless=True, action="settled")
+
+
 def _settled(store: FilesStore, path: str) -> Fault:
-    store.settle_conflict(path)
     stream = store.stream_at(path.partition("/events/")[0])
     return Fault(stream, path, "a merge left it in conflict", harmless=True, action="all sides joined")
 

@@ -29,7 +29,7 @@ def publish(session: Session) -> list[Fault]:
     for name in VIEWS:
         note = f"{session.stream}/{name}"
         found = session.workspace.store.get(note)
-        if seal.is_current(found, working_set.state):
+        if seal.is_current(found, working_set.commits):
             continue
         if found is not None and seal.condition(found) == "edited":
             faults.append(_edited(session, note))

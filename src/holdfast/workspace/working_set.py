@@ -1,7 +1,8 @@
 """The state of one stream, kept up to date: a snapshot, plus what was committed since.
 
 The snapshot is a cache. It is taken only of commits that are durable, it carries a checksum, and whatever is
-wrong with it costs no more than folding the stream again.
+wrong with it costs no more than folding the stream again. It has two lines: what is asked most (``shown``: what
+`status` shows), and the whole state, which is parsed only when it is needed.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ EVERY = LONG_TAIL
 """Commits between two snapshots: what an opening has to fold at most, whatever the length of the history."""
 CROWDED_EVERY = 10 * EVERY
 """The same while several processes write: whoever keeps the snapshot has to read all the others first."""
-_RELEASE = f"{__version__}.{fold.RELEASE}"
+_RELEASE = f"{__version__}.{fold.RELEASE}.2"
+"""Of what is in a snapshot, and how: another one is not used."""
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class WorkingSet:
@@ -36,6 +39,10 @@ class WorkingSet:
         self._note = f"local/snapshots/{stream.replace('/', '+')}"
         self._kind = "session" if stream.startswith("sessions/") else stream.split("/")[0].rstrip("s")
         self._state: dict[str, Any] | None = None
+        self._top: dict[str, Any] = {}
+        """The first line of the snapshot, as long as nothing has changed since."""
+        self._body = b""
+        """The second one, as long as nobody has asked for the state."""
         self._pending: list[bytes | Commit] = []
         self._saved = 0
         self._durable = False
@@ -49,16 +56,33 @@ class WorkingSet:
     def state(self) -> dict[str, Any]:
         """The state up to the cursor. Not a copy: not to be changed by the caller."""
         if self._state is None:
-            self._state = fold.blank(self._kind)
+            self._state = json.loads(self._body) if self._body else fold.blank(self._kind)
+            self._body = b""
         if self._pending:
             fold.fold(self._state, self._pending)
             self._pending = []
+            self._top = {}
         return self._state
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """What is shown of a session's state in ``state.json`` and by `status`."""
+        if self._pending or not self._top:
+            from holdfast.views.state_json import contract
+
+            return contract(self.state)
+        shown: dict[str, Any] = self._top["shown"]
+        return shown
+
+    @property
+    def commits(self) -> dict[str, Any]:
+        """Which commits are in the state, as a seal has it: ``head`` and ``mix``."""
+        return self.state if self._pending or not self._top else self._top
 
     @property
     def archived(self) -> bool:
         """Whether the session was put away, as far as has been folded: what is pending is mostly the own last note."""
-        return bool(self._state and self._state.get("archived"))
+        return bool((self._state or self._top).get("archived"))
 
     def refresh(self) -> None:
         """Take in what has been committed by anybody."""
@@ -76,6 +100,7 @@ class WorkingSet:
             return False  # nothing new, or left unread
         if tail.restarted:
             self._state = fold.blank(self._kind)
+            self._top, self._body = {}, b""
             self._pending = []
             self._saved = 0
             fold.fold(self._state, tail.lines)
@@ -119,11 +144,17 @@ class WorkingSet:
 
     def save(self) -> None:
         """Keep a snapshot."""
-        body = json.dumps(
-            {"release": _RELEASE, "version": self.version, "cursor": self.cursor, "state": self.state},
-            ensure_ascii=False,
-            separators=(",", ":"),
-        ).encode()
+        state = self.state
+        top = {
+            "release": _RELEASE,
+            "version": self.version,
+            "cursor": self.cursor,
+            "head": state["head"],
+            "mix": state["mix"],
+            "archived": state.get("archived"),
+            "shown": self.shown if self._kind == "session" else {},
+        }
+        body = b"\n".join([_encode(top).encode(), _encode(state).encode()])
         self._saved = self.version
         try:
             self._store.put(self._note, b"%08x %s" % (crc32(body), body))
@@ -138,13 +169,14 @@ class WorkingSet:
         try:
             if int(note[:8], 16) != crc32(body):
                 return
-            snapshot = json.loads(body)
-            if snapshot["release"] != _RELEASE or snapshot["version"] <= self.version:
+            line, _, state = body.partition(b"\n")
+            top = json.loads(line)
+            if top["release"] != _RELEASE or top["version"] <= self.version:
                 return
         except (ValueError, KeyError):
             return
         self._pending = []
-        self._state = snapshot["state"]
-        self.cursor = snapshot["cursor"]
-        self.version = self._saved = snapshot["version"]
-        self.head = snapshot["state"]["head"] or ids.ZERO
+        self._state, self._top, self._body = None, top, state
+        self.cursor = top["cursor"]
+        self.version = self._saved = top["version"]
+        self.head = top["head"] or ids.ZERO

@@ -5,9 +5,11 @@ A program folds them itself, with ``Session.project``.
 
 from __future__ import annotations
 
-from holdfast.core.commit import MAX_DEPTH, Commit, Event
+from functools import lru_cache
+
+from holdfast.core.commit import Commit, Event
 from holdfast.core.ids import only
-from holdfast.errors import Refused, TooLarge
+from holdfast.errors import Refused
 from holdfast.typed import Any
 
 EVENTS: dict[str, int] = {}
@@ -15,7 +17,6 @@ STEPS: dict[Any, Any] = {}
 MAX_TYPES = 100
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789._-"
-_NESTED = (dict, list, tuple)
 
 
 def blank() -> dict[str, Any]:
@@ -39,34 +40,12 @@ def record(event_type: str, data: dict[str, Any]) -> list[Event]:
         )
     if not isinstance(data, dict):
         raise Refused(f"The data of {event_type} must be a JSON object; nothing was written.")
-    if any(isinstance(value, _NESTED) for value in data.values()) and _depth(data) > MAX_DEPTH:
-        raise TooLarge(
-            f"The data of {event_type} is nested deeper than {MAX_DEPTH} levels; nothing was written.",
-            hint="Save it as a file, and record the file's name.",
-        )
     return [Event(event_type, data)]
 
 
+@lru_cache(maxsize=256)  # a program has few types and uses them time and again
 def _is_own(event_type: str) -> bool:
     name = event_type[2:]
     return (
         event_type.startswith("x.") and 0 < len(name) <= 63 and name[0] not in "._-" and only(name, _LETTERS)
     )
-
-
-def _depth(value: object) -> int:
-    """How many levels of lists and objects there are; stops counting just above the limit."""
-    level: list[object] = [value]
-    depth = 0
-    while level and depth <= MAX_DEPTH:
-        inner: list[object] = []
-        for item in level:
-            if isinstance(item, dict):
-                inner.extend(item.values())
-            elif isinstance(item, (list, tuple)):
-                inner.extend(item)
-        if not any(isinstance(item, (dict, list, tuple)) for item in level):
-            return depth
-        depth += 1
-        level = inner
-    return depth

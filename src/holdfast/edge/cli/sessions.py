@@ -10,7 +10,6 @@ from holdfast.edge.cli.command import Command, Output, allow_secret, on_session,
 from holdfast.edge.render import clean, paint, table, when
 from holdfast.errors import Usage
 from holdfast.typed import TYPE_CHECKING, Any
-from holdfast.views import state_json
 from holdfast.workspace.handle import Handle
 from holdfast.workspace.session import Session
 
@@ -49,7 +48,7 @@ def show(what: str, session: Session) -> Output:
 
 def _stands(session: Session) -> Output:
     working_set = session.peek()
-    shown = state_json.contract(working_set.state)
+    shown = working_set.shown
     data = {
         "session": session.id,
         "version": working_set.version,
@@ -200,14 +199,14 @@ def _resumed(session: Session, budget: int | None = None, claimed: Receipt | Non
             "at": claimed.at,
             "repeated": claimed.repeated,
         }
-    state = session.peek().state
-    unsettled = list(state["decisions"]["open"].values())
+    working_set = session.peek()
+    unsettled = list(working_set.state["decisions"]["open"].values())
     return Output(
         text,
         {
             "session": session.id,
-            "version": session.peek().version,
-            "state": state_json.contract(state),
+            "version": working_set.version,
+            "state": working_set.shown,
             "unsettled": unsettled,
             **data,
         },

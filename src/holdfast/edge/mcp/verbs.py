@@ -65,14 +65,12 @@ def brief(session: Session, given: Json) -> Said:
 
 
 def status(session: Session, given: Json) -> Said:
-    from holdfast.views import state_json
-
     working_set = session.peek()
     return Said(
         {
             "session": session.id,
             "version": working_set.version,
-            "state": state_json.contract(working_set.state),
+            "state": working_set.shown,
             "damaged": [f"{fault.where}: {fault.what}" for fault in working_set.faults],
         }
     )

@@ -1,0 +1,165 @@
+"""Segments that git puts into the folder of another session, because the views of both look alike."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from holdfast.store import segments
+from holdfast.store.files import FilesStore
+from holdfast.testing.plans import saying, wall_clock
+from holdfast.workspace import upkeep
+
+
+def work(texts: list[str]) -> str:
+    with holdfast.open() as workspace:
+        session = workspace.start("Ship the parser")
+        for text in texts:
+            session.note(text)
+        return session.id
+
+
+def go_on(session_id: str, text: str) -> None:
+    with holdfast.open() as workspace:
+        workspace.session(session_id).note(text)
+
+
+def notes(session_id: str) -> list[str]:
+    with holdfast.open() as workspace:
+        return [
+            event.data["text"]
+            for commit in workspace.session(session_id).log()
+            for event in commit.events
+            if event.type == "note.added"
+        ]
+
+
+def split(repository: Path, git, *, archived: bool) -> tuple[str, str]:
+    """Branch ``one`` reverts a session and begins another, ``two`` goes on with the first one and adds a file."""
+    first = work(["a"])
+    git("add", "-A")
+    git("commit", "-q", "-m", "work")
+    git("checkout", "-q", "-b", "one")
+    git("revert", "--no-edit", "HEAD")
+    second = work(["b"])
+    git("add", "-A")
+    git("commit", "-q", "-m", "another session")
+    git("checkout", "-q", "-b", "two", "main")
+    if archived:
+        with holdfast.open() as workspace:
+            upkeep.archive(workspace, first)
+            upkeep.restore(workspace, first)
+    go_on(first, "c")
+    (repository / ".state" / "sessions" / "alice" / first / "extra.txt").write_text("anything\n")
+    git("add", "-A")
+    git("commit", "-q", "-m", "more")
+    return first, second
+
+
+def blobs(git, rev: str) -> dict[str, str]:
+    """The segments of a commit: name, and what git calls the content."""
+    rows = [line.split() for line in git("ls-tree", "-r", rev).splitlines()]
+    return {Path(row[3]).name: row[2] for row in rows if row[3].endswith(".jsonl")}
+
+
+@pytest.mark.parametrize("archived", [False, True])
+@pytest.mark.parametrize("renames", ["conflict", "true", "false"])
+@pytest.mark.parametrize("onto", ["one", "two"])
+def test_it_is_put_back_where_it_belongs(
+    repository: Path, git, onto: str, renames: str, archived: bool
+) -> None:
+    """Whatever git makes of the folders, each session has its own commits after heal, and no others, and the segments
+    are still the ones that git knows."""
+    first, second = split(repository, git, archived=archived)
+    known = {**blobs(git, "one"), **blobs(git, "two")}
+    git("checkout", "-q", onto)
+    other = "two" if onto == "one" else "one"
+    said = git("-c", f"merge.directoryRenames={renames}", "merge", "--no-edit", other, ok=False)
+    assert ("events" in said) == (renames != "false"), "git no longer takes the folder for renamed"
+    assert "c" not in notes(second), "a commit of one session is read in another"
+    with holdfast.open() as workspace:
+        workspace.heal()
+        assert [fault for fault in workspace.doctor() if not fault.harmless] == []
+    assert notes(first) == (["a", "c"] if archived else ["c"])
+    assert notes(second) == ["b"]
+    git("add", "-A")
+    git("commit", "-q", "-m", "merged")
+    merged = blobs(git, "HEAD")
+    assert merged.items() <= known.items()
+
+
+def test_one_that_nobody_knows_is_reported_and_not_read(repository: Path, git) -> None:
+    """A segment of a session that is nowhere stays where it is, unread, and doctor names it."""
+    session_id = work(["a"])
+    events = repository / ".state" / "sessions" / "alice" / session_id / "events"
+    (own,) = events.iterdir()
+    stranger = segments.name_of("sessions/bob/2026-01-21-zzzzzzzz", "zzzzzzzz", 1)
+    shutil.copy(own, events / stranger)
+    with holdfast.open() as workspace:
+        (fault,) = [fault for fault in workspace.doctor(fix=True) if not fault.harmless]
+    assert (Path(fault.where).name, fault.what) == (stranger, "a segment of another session")
+    assert notes(session_id) == ["a"]
+    assert (events / stranger).exists()
+
+
+def test_both_copies_are_joined(repository: Path, git) -> None:
+    """If the segment is also where it belongs, nothing of either is lost."""
+    first, second = work(["a", "b"]), work(["c"])
+    sessions = repository / ".state" / "sessions" / "alice"
+    (own,) = (sessions / first / "events").iterdir()
+    shutil.copy(own, sessions / second / "events" / own.name)
+    own.write_bytes(b"".join(own.read_bytes().splitlines(keepends=True)[:2]))
+    with holdfast.open() as workspace:
+        workspace.doctor(fix=True)
+    assert notes(first) == ["a", "b"]
+    assert notes(second) == ["c"]
+
+
+def test_it_does_not_go_with_the_session_whose_folder_it_is_in(repository: Path, git) -> None:
+    """Forgetting a session takes away its own commits alone."""
+    first, second = work(["a"]), work(["b"])
+    sessions = repository / ".state" / "sessions" / "alice"
+    (own,) = (sessions / first / "events").iterdir()
+    own.rename(sessions / second / "events" / own.name)
+    with holdfast.open() as workspace:
+        workspace.store.forget(f"sessions/alice/{second}")
+    assert notes(first) == ["a"]
+
+
+def test_names_of_before_there_were_tags_are_read(tmp_path: Path) -> None:
+    """A segment whose name does not say whose it is belongs to the stream in whose folder it lies."""
+    stream = "sessions/ann/2026-01-21-a1b2c3d4"
+    store = FilesStore(str(tmp_path / ".state"), clock=wall_clock)
+    store.append(stream, saying("one"))
+    store.close()
+    (own,) = (tmp_path / ".state" / stream / "events").iterdir()
+    own.rename(own.with_name(own.name.partition(".")[0] + ".jsonl"))
+    store = FilesStore(str(tmp_path / ".state"), clock=wall_clock)
+    assert store.read(stream).version == 1
+    store.append(stream, saying("two"))
+    assert store.read(stream).version == 2
+    assert store.check() == []
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("k7f3q2xw-1.jsonl", True),
+        ("k7f3q2xw-12.abc123.jsonl", True),
+        ("k7f3q2xw-12.abc12.jsonl", False),
+        ("k7f3q2xw-12.abc1234.jsonl", False),
+        ("k7f3q2xw-12.ABC123.jsonl", False),
+        ("k7f3q2xw-12..jsonl", False),
+        ("k7f3q2xw-.abc123.jsonl", False),
+        ("k7f3q2xw-1.abc123.json", False),
+        ("k7f3q2xw-1.abc.123.jsonl", False),
+        (".k7f3q2xw-1.abc123.jsonl.tmp-1", False),
+    ],
+)
+def test_what_a_segment_is_called(name: str, expected: bool) -> None:
+    """Writer, number, tag and suffix: anything else is no segment."""
+    assert segments.is_segment(name) == expected

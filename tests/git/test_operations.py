@@ -1,0 +1,313 @@
+"""What people do to a working tree, one operation at a time, with plain git and no driver: no segment is ever in
+conflict, and no acknowledged commit is lost. The random histories mix all of it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from holdfast.edge.cli import main
+
+VIEWS = {"STATE.md", "state.json"}
+_SWAP = "sed -i -e '1{h;d}' -e '2{G}'"
+
+
+class Project:
+    """A repository with one session, and what was noted in it."""
+
+    def __init__(self, folder: Path, git: Callable[..., str], place: str) -> None:
+        self.folder = folder
+        self.place = place
+        self._git = git
+
+    def git(self, *arguments: str, ok: bool = True) -> str:
+        return self._git(*arguments, cwd=self.folder, ok=ok)
+
+    def note(self, *texts: str, commit: bool = True) -> None:
+        """Write notes, each in a git commit of its own."""
+        for text in texts:
+            with holdfast.open(self.folder / ".state") as workspace:
+                workspace.session(self.place).note(text)
+            if commit:
+                self.commit(text)
+
+    def commit(self, message: str) -> None:
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", message)
+
+    def settle(self, *go_on: str) -> None:
+        """Only views may be in conflict; heal, and go on until git is done."""
+        while conflicts := self.git("diff", "--name-only", "--diff-filter=U").split():
+            assert {Path(path).name for path in conflicts} <= VIEWS
+            with holdfast.open(self.folder / ".state") as workspace:
+                workspace.heal()
+            assert self.git("diff", "--name-only", "--diff-filter=U") == ""
+            self.git(*go_on, ok=False)
+        assert "rebase in progress" not in self.git("status")
+        assert "You have unmerged" not in self.git("status")
+
+    def merge(self, *refs: str) -> None:
+        self.git("merge", "--no-edit", *refs, ok=False)
+        self.settle("commit", "--no-edit", "-q")
+        for ref in refs:
+            self.git("merge-base", "--is-ancestor", ref, "HEAD")
+
+    def notes(self) -> list[str]:
+        """All notes, in order; each commit counts once and no line is damaged."""
+        with holdfast.open(self.folder / ".state") as workspace:
+            session = workspace.session(self.place)
+            commits = list(session.log())
+            assert len({commit.id for commit in commits}) == len(commits) == session.version
+            assert session.peek().faults == ()
+            return [e.data["text"] for c in commits for e in c.events if e.type == "note.added"]
+
+
+@pytest.fixture
+def project(repository: Path, git) -> Project:
+    with holdfast.open() as workspace:
+        session = workspace.start("goal")
+        place = f"{session.user}/{session.id}"
+    found = Project(repository, git, place)
+    found.commit("start")
+    return found
+
+
+@pytest.fixture
+def clone(project: Project, git, tmp_path: Path) -> Project:
+    """A second clone of the project."""
+    git("clone", "-q", str(project.folder), str(tmp_path / "clone"))
+    return Project(tmp_path / "clone", git, project.place)
+
+
+def test_two_clones_on_one_session(project: Project, clone: Project) -> None:
+    """Both write, both pull; afterwards both have everything, and show the same bytes."""
+    project.note("here 1", "here 2")
+    clone.note("there 1", "there 2")
+    clone.git("fetch", "-q")
+    clone.merge("origin/main")
+    project.git("fetch", "-q", str(clone.folder), "main:theirs")
+    project.merge("theirs")
+    assert project.notes() == clone.notes() == ["here 1", "here 2", "there 1", "there 2"]
+    shown = []
+    for one in (project, clone):
+        with holdfast.open(one.folder / ".state") as workspace:
+            workspace.heal()
+        shown.append([path.read_bytes() for path in sorted((one.folder / ".state").rglob("S*.md"))])
+    assert shown[0] == shown[1]
+
+
+def test_checkout_back_and_forth(project: Project) -> None:
+    """A branch hides what it does not have; after the merge all is there."""
+    project.git("checkout", "-q", "-b", "feature")
+    project.note("feature 1")
+    project.git("checkout", "-q", "main")
+    assert project.notes() == []
+    project.note("main 1")
+    project.git("checkout", "-q", "feature")
+    project.note("feature 2")
+    assert project.notes() == ["feature 1", "feature 2"]
+    project.git("checkout", "-q", "main")
+    project.merge("feature")
+    assert sorted(project.notes()) == ["feature 1", "feature 2", "main 1"]
+
+
+def test_reset_hard_to_an_earlier_commit_that_a_branch_still_has(project: Project) -> None:
+    """Work goes on from the earlier commit, and what was reset comes back with the branch."""
+    project.note("one", "two")
+    project.git("branch", "saved")
+    project.git("reset", "-q", "--hard", "HEAD~1")
+    assert project.notes() == ["one"]
+    project.note("three")
+    project.merge("saved")
+    assert sorted(project.notes()) == ["one", "three", "two"]
+
+
+@pytest.mark.parametrize("options", [(), ("-u",), ("--keep-index",)])
+def test_stash_and_back(project: Project, options: tuple[str, ...]) -> None:
+    """What is stashed comes back beside what was written meanwhile."""
+    project.note("stashed", commit=False)
+    project.git("add", "-A")
+    project.git("stash", "push", "-q", *options)
+    if options == ("--keep-index",):
+        project.git("reset", "-q", "--hard")
+    project.note("meanwhile")
+    project.git("stash", "pop", ok=False)
+    project.settle("status")
+    assert sorted(project.notes()) == ["meanwhile", "stashed"]
+
+
+def test_a_revert_and_its_revert(project: Project) -> None:
+    """A revert takes a commit out of the tree, the revert of the revert brings it back, whatever came between."""
+    project.note("one", "two")
+    project.git("revert", "--no-edit", "HEAD")
+    assert project.notes() == ["one"]
+    project.note("three")
+    project.git("revert", "--no-edit", "HEAD~1", ok=False)
+    project.settle("revert", "--continue")
+    assert sorted(project.notes()) == ["one", "three", "two"]
+
+
+def test_an_amended_commit_that_somebody_has(project: Project, clone: Project) -> None:
+    """Both versions of the commit meet again in a merge."""
+    project.note("one")
+    clone.git("pull", "-q")
+    project.note("more", commit=False)
+    project.git("add", "-A")
+    project.git("commit", "-q", "--amend", "-m", "one, and more")
+    clone.note("there")
+    clone.git("fetch", "-q")
+    clone.merge("origin/main")
+    assert sorted(clone.notes()) == ["more", "one", "there"]
+
+
+def test_rebase(project: Project) -> None:
+    """The commits of a branch are made again on top of another, and nothing conflicts but views."""
+    project.git("checkout", "-q", "-b", "feature")
+    project.note("feature 1", "feature 2", "feature 3")
+    project.git("checkout", "-q", "main")
+    project.note("main 1", "main 2")
+    project.git("checkout", "-q", "feature")
+    project.git("rebase", "main", ok=False)
+    project.settle("rebase", "--continue")
+    project.git("merge-base", "--is-ancestor", "main", "feature")
+    assert sorted(project.notes()) == ["feature 1", "feature 2", "feature 3", "main 1", "main 2"]
+
+
+def test_an_interactive_rebase_that_reorders(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two commits change places; the notes keep the order in which they were written."""
+    project.note("one", "two", "three")
+    monkeypatch.setenv("GIT_SEQUENCE_EDITOR", _SWAP)
+    project.git("rebase", "-i", "HEAD~2", ok=False)
+    project.settle("rebase", "--continue")
+    assert project.git("log", "--format=%s", "-2").split() == ["two", "three"]
+    assert project.notes() == ["one", "two", "three"]
+
+
+def test_cherry_pick_of_a_middle_commit_and_then_the_whole_branch(project: Project) -> None:
+    """The picked segment is there once, before and after the rest arrives."""
+    project.git("checkout", "-q", "-b", "feature")
+    project.note("one", "two", "three")
+    project.git("checkout", "-q", "main")
+    project.note("on main")
+    project.git("cherry-pick", "feature~1", ok=False)
+    project.settle("cherry-pick", "--continue")
+    assert sorted(project.notes()) == ["on main", "two"]
+    project.note("goes on")
+    project.merge("feature")
+    assert sorted(project.notes()) == ["goes on", "on main", "one", "three", "two"]
+
+
+def test_a_second_squash_merge_of_the_same_branch(project: Project) -> None:
+    """Git knows nothing of the first squash; the segments that it brought are the same files all the same."""
+    project.git("branch", "feature")
+    for round in ("first", "second"):
+        project.git("checkout", "-q", "feature")
+        project.note(f"{round} a", f"{round} b")
+        project.git("checkout", "-q", "main")
+        project.note(f"{round} on main")
+        project.git("merge", "--squash", "feature", ok=False)
+        project.settle("status")
+        project.commit(f"{round} squash")
+    assert len(project.notes()) == 6
+    project.git("checkout", "-q", "feature")
+    project.merge("main")
+    assert len(project.notes()) == 6
+
+
+def test_octopus(repository: Path, git) -> None:
+    """Three branches that wrote to one session are merged at once, where views are not in git."""
+    assert main(["init", "--views", "local"]) == 0
+    with holdfast.open() as workspace:
+        session = workspace.start("goal")
+        project = Project(repository, git, f"{session.user}/{session.id}")
+    project.commit("start")
+    for branch in ("one", "two", "three"):
+        git("checkout", "-q", "-b", branch, "main")
+        project.note(f"{branch} a", f"{branch} b")
+    git("checkout", "-q", "main")
+    project.note("on main")
+    git("merge", "--no-edit", "one", "two", "three")
+    assert len(git("rev-list", "-n", "1", "--parents", "HEAD").split()) == 5
+    assert len(project.notes()) == 7
+
+
+def test_a_shallow_clone_works_like_any_other(project: Project, git, tmp_path: Path) -> None:
+    """A clone without history writes, and its work is merged."""
+    project.note("one", "two")
+    git("clone", "-q", "--depth", "1", f"file://{project.folder}", str(tmp_path / "shallow"))
+    shallow = Project(tmp_path / "shallow", git, project.place)
+    shallow.note("in the shallow clone")
+    project.note("meanwhile")
+    project.git("fetch", "-q", str(shallow.folder), "main:shallow")
+    project.merge("shallow")
+    assert sorted(project.notes()) == ["in the shallow clone", "meanwhile", "one", "two"]
+
+
+def test_a_worktree_writes_under_its_own_name(project: Project, git, tmp_path: Path) -> None:
+    """Two worktrees of one repository write to one session at the same time."""
+    git("worktree", "add", "-q", "-b", "other", str(tmp_path / "other"), cwd=project.folder)
+    other = Project(tmp_path / "other", git, project.place)
+    for number in range(2):
+        project.note(f"here {number}")
+        other.note(f"there {number}")
+    project.merge("other")
+    assert sorted(project.notes()) == ["here 0", "here 1", "there 0", "there 1"]
+
+
+def test_a_restored_backup_does_not_write_over_what_came_later(
+    project: Project, clone: Project, tmp_path: Path
+) -> None:
+    """The workspace is set back to a backup; what was written after it has been pushed, and both are merged."""
+    project.note("before the backup", commit=False)
+    shutil.copytree(project.folder / ".state", tmp_path / "backup", symlinks=True)
+    project.note("after the backup")
+    clone.git("pull", "-q")
+    shutil.rmtree(project.folder / ".state")
+    shutil.copytree(tmp_path / "backup", project.folder / ".state", symlinks=True)
+    project.note("after going back")
+    clone.note("in the clone")
+    clone.git("fetch", "-q")
+    clone.merge("origin/main")
+    assert {"before the backup", "after going back", "in the clone"} <= set(clone.notes())
+    project.git("fetch", "-q", str(clone.folder), "main:theirs")
+    project.merge("theirs")
+    assert project.notes() == clone.notes()
+
+
+def test_a_clone_that_converts_line_endings(project: Project, git, tmp_path: Path) -> None:
+    """Where git is told to write CRLF, segments are read, written and merged as everywhere."""
+    project.note("one")
+    (project.folder / ".state" / ".gitattributes").unlink()
+    project.commit("no attributes")
+    git("clone", "-q", "-c", "core.autocrlf=true", str(project.folder), str(tmp_path / "crlf"))
+    other = Project(tmp_path / "crlf", git, project.place)
+    assert any(b"\r\n" in path.read_bytes() for path in other.folder.rglob("events/*.jsonl"))
+    other.note("in the clone")
+    project.note("here")
+    project.git("fetch", "-q", str(other.folder), "main:other")
+    project.merge("other")
+    assert sorted(project.notes()) == ["here", "in the clone", "one"]
+    other.git("fetch", "-q")
+    other.git("stash", "-q", ok=False)
+    other.merge("origin/main")
+    assert sorted(other.notes()) == ["here", "in the clone", "one"]
+
+
+def test_staged_appended_to_and_committed_in_part(project: Project, clone: Project) -> None:
+    """What git committed of the work in between is whole, and the rest comes with the next git commit."""
+    project.note("staged", commit=False)
+    project.git("add", "-A")
+    project.note("later", commit=False)
+    project.git("commit", "-q", "-m", "in part")
+    clone.git("pull", "-q")
+    assert clone.notes() == ["staged"]
+    clone.note("there")
+    project.commit("the rest")
+    clone.git("fetch", "-q")
+    clone.merge("origin/main")
+    assert sorted(clone.notes()) == ["later", "staged", "there"]
+    assert sorted(project.notes()) == ["later", "staged"]

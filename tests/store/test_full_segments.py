@@ -1,0 +1,187 @@
+"""Segments that are full, and what is synced before the next one is begun."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+import holdfast
+from holdfast.core.commit import Draft, Event
+from holdfast.errors import HoldfastError
+from holdfast.fs.posix import POSIX
+from holdfast.store import segments
+from holdfast.store.files import FilesStore
+from holdfast.store.protocol import Cursor, Ground, Planned
+from holdfast.testing.wrapped import Wrapped
+from holdfast.workspace import upkeep
+from holdfast.workspace.setup import init
+
+T = TypeVar("T")
+STREAM = "sessions/ada/2026-01-21-a1b2c3d4"
+LARGEST = segments.FULL + (4 << 20) + 100
+
+
+def wall_clock() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class Recorded(Wrapped):
+    """Writes down which files were written and synced; the sync of chosen files fails."""
+
+    def __init__(self) -> None:
+        super().__init__(POSIX)
+        self.calls: list[tuple[str, str]] = []
+        self.failing = ""
+
+    def around(self, call: str, path: str, perform: Callable[[], T]) -> T:
+        name = os.path.basename(path)
+        if call in ("write", "sync") and segments.is_segment(name):
+            self.calls.append((call, name))
+            if call == "sync" and name == self.failing:
+                raise OSError(5, "Input/output error")
+        return perform()
+
+
+def in_git(folder: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+
+
+def append(store: FilesStore, text: str = "", cursor: Cursor = None) -> None:
+    def plan(ground: Ground) -> Planned:
+        return Planned(Draft((Event("x.test", {"text": text}),), "ada", "agent"), {})
+
+    store.append(STREAM, plan, cursor=cursor)
+
+
+def names(folder: Path) -> list[str]:
+    found = [path.name for path in folder.rglob("events/*.jsonl") if "local" not in path.parts]
+    return sorted(found, key=segments.number_of)
+
+
+def texts(seed: int, count: int) -> list[str]:
+    return [random.Random(f"{seed} {number}").randbytes(200_000).hex() for number in range(count)]
+
+
+def test_without_git_a_segment_is_never_full(tmp_path: Path) -> None:
+    """Where no git compares segments, one is enough: it is the quickest to open."""
+    store = FilesStore(str(tmp_path / ".state"), clock=wall_clock)
+    for text in texts(1, 6):
+        append(store, text)
+    assert len(names(tmp_path)) == 1
+    store.close()
+
+
+@pytest.mark.parametrize("kept_open", [True, False])
+def test_a_full_segment_gets_no_more_lines(tmp_path: Path, kept_open: bool) -> None:
+    """However a writer goes on, no segment grows beyond the limit by more than one line, and all commits are read."""
+    in_git(tmp_path)
+    store = FilesStore(str(tmp_path / ".state"), clock=wall_clock)
+    for text in texts(1, 12):
+        append(store, text)
+        if not kept_open:
+            store.close()
+            store = FilesStore(str(tmp_path / ".state"), clock=wall_clock)
+    sizes = [path.stat().st_size for path in tmp_path.rglob("events/*.jsonl")]
+    assert len(sizes) == 4
+    assert max(sizes) < segments.FULL + 500_000
+    tail = store.read(STREAM)
+    assert (tail.version, len(list(tail.lines)), tail.faults) == (12, 12, ())
+    store.close()
+
+
+def test_a_handle_with_a_cursor_begins_a_new_segment_too(tmp_path: Path) -> None:
+    """The short cuts of a session that writes alone do not lead around the limit."""
+    in_git(tmp_path)
+    init(str(tmp_path))
+    with holdfast.open(tmp_path) as workspace:
+        session = workspace.start("Much to write")
+        time.sleep(0.06)
+        for text in texts(2, 8):
+            session.note(text)
+        assert session.state["notes"]["count"] == 8
+    assert len(names(tmp_path)) == 3
+
+
+def test_large_archives_are_joined_piece_by_piece(tmp_path: Path) -> None:
+    """The joined segments of a large session hold every commit once, and none is larger than a segment may be."""
+    init(str(tmp_path))
+    with holdfast.open(tmp_path) as workspace:
+        session = workspace.start("Much to write")
+        for text in texts(3, 9):
+            session.note(text)
+        ids = [commit.id for commit in session.log()]
+        upkeep.archive(workspace, f"{session.user}/{session.id}")
+        archived = workspace.session(f"{session.user}/{session.id}")
+        assert [commit.id for commit in archived.log()][:-1] == ids
+        assert archived.peek().faults == ()
+    joined = list((tmp_path / ".state" / "history").rglob("*.jsonl"))
+    assert len(joined) == 4
+    assert max(path.stat().st_size for path in joined) < segments.FULL + 500_000
+
+
+def test_git_measures_the_largest_segments_right(tmp_path: Path) -> None:
+    """Two segments as large as can be, with nothing in common, are not alike to git; twice as large they would be."""
+
+    def renamed(size: int) -> bool:
+        for name in ("before", "after"):
+            folder = tmp_path / str(size) / name
+            folder.mkdir(parents=True)
+            (folder / f"{name}.jsonl").write_bytes(random.Random(name).randbytes(size // 2).hex().encode())
+        command = ["git", "diff", "--no-index", "-M50%", "--name-status", "before", "after"]
+        done = subprocess.run(command, cwd=tmp_path / str(size), capture_output=True, text=True)
+        return done.stdout.startswith("R")
+
+    assert not renamed(LARGEST)
+    assert renamed(2 * LARGEST)
+
+
+def _move_head(folder: Path, letter: str) -> None:
+    (folder / ".git").mkdir(exist_ok=True)
+    (folder / ".git" / "HEAD").write_text(letter * 40)
+
+
+def _second_writer(folder: Path) -> tuple[FilesStore, Recorded, Cursor]:
+    """A store that has read all but the last commit, whose segment git has closed since."""
+    _move_head(folder, "1")
+    recorded = Recorded()
+    first = FilesStore(str(folder / ".state"), clock=wall_clock)
+    second = FilesStore(str(folder / ".state"), clock=wall_clock, fs=recorded)
+    append(first)
+    cursor = second.read(STREAM).cursor
+    append(first)
+    first.close()
+    _move_head(folder, "2")
+    recorded.calls.clear()
+    return second, recorded, cursor
+
+
+def test_the_segment_before_is_synced_first(tmp_path: Path) -> None:
+    """Its last writer may still wait for its sync: no commit in the next segment is there without it after a cut."""
+    store, recorded, cursor = _second_writer(tmp_path)
+    append(store, cursor=cursor)
+    old, new = names(tmp_path / ".state")
+    assert recorded.calls.index(("sync", old)) < recorded.calls.index(("write", new))
+    store.close()
+
+
+def test_a_sync_of_the_segment_before_that_fails_is_not_forgotten(tmp_path: Path) -> None:
+    """What is only in that segment is written once more before anybody goes on."""
+    store, recorded, cursor = _second_writer(tmp_path)
+    (old,) = names(tmp_path / ".state")
+    node = next((tmp_path / ".state").rglob(f"events/{old}")).stat().st_ino
+    recorded.failing = old
+    with pytest.raises(HoldfastError):
+        append(store, cursor=cursor)
+    assert names(tmp_path / ".state") == [old]
+    recorded.failing = ""
+    append(store, cursor=cursor)
+    assert next((tmp_path / ".state").rglob(f"events/{old}")).stat().st_ino != node
+    assert store.read(STREAM).version == 3
+    store.close()

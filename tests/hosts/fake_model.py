@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import select
 import socket
 import threading
 import time
@@ -17,6 +16,8 @@ from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, NamedTuple
+
+from holdfast.fs.waiting import readable
 
 from .dialects import Body, Dialect, Reply, ToolCall, Turn, dialect_of, wants_stream
 
@@ -134,8 +135,7 @@ class _Handler(BaseHTTPRequestHandler):
         model.hanging.set()
         self.close_connection = True
         while not model.closing.is_set():
-            readable, _, _ = select.select([self.connection], [], [], 0.05)
-            if readable and not self.connection.recv(1, socket.MSG_PEEK):
+            if readable(self.connection, 0.05) and not self.connection.recv(1, socket.MSG_PEEK):
                 return
 
 

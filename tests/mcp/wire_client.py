@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ from types import TracebackType
 from typing import Any
 
 import holdfast
+from holdfast.fs.waiting import readable
 
 MODERN = "2026-07-28"
 SOURCE = str(Path(holdfast.__file__).parents[1])
@@ -82,8 +82,7 @@ class WireClient:
         assert self.process.stdout is not None
         until = time.monotonic() + patience
         while b"\n" not in self._buffer:
-            ready, _, _ = select.select([self.process.stdout], [], [], max(0.0, until - time.monotonic()))
-            if not ready:
+            if not readable(self.process.stdout, until - time.monotonic()):
                 raise TimeoutError("the server says nothing")
             chunk = os.read(self.process.stdout.fileno(), 1 << 16)
             if not chunk:

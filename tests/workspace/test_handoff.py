@@ -247,11 +247,11 @@ def test_clones_with_the_same_commits_show_the_same_bytes(project: Path, tmp_pat
     clones = [project, clone_of(project, tmp_path / "two"), clone_of(project, tmp_path / "three")]
     for n in range(60):
         place = dice.randrange(3)
-        session = holdfast.open(clones[place], by=f"agent-{place}").session(name)
-        try:
-            dice.choice(COMMANDS)(session, n)
-        except holdfast.HoldfastError:
-            pass
+        with holdfast.open(clones[place], by=f"agent-{place}") as workspace:
+            try:
+                dice.choice(COMMANDS)(workspace.session(name), n)
+            except holdfast.HoldfastError:
+                pass
         if dice.random() < 0.08:
             exchange(*dice.sample(clones, 2))
     for pair in ((0, 1), (1, 2), (0, 2)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -296,3 +297,16 @@ def test_a_forked_child_and_its_parent_do_not_share_a_lock(project: Path) -> Non
     assert [os.waitpid(pid, 0)[1] for pid in children] == [0] * 4
     assert session.version == 2 + 5 * 50
     assert [fault for fault in session.workspace.doctor() if not fault.harmless] == []
+
+
+def test_a_dropped_workspace_leaves_no_file_open(project: Path) -> None:
+    """Who forgets to close a workspace loses nothing but time: its files are closed with it."""
+    session_id = holdfast.open(project).start("Ship it").id
+    gc.collect()
+    if not os.path.isdir("/proc/self/fd"):
+        pytest.skip("open files cannot be counted here")
+    before = len(os.listdir("/proc/self/fd"))
+    for n in range(20):
+        holdfast.open(project).session(session_id).note(f"note {n}")
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) <= before

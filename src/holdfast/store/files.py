@@ -340,6 +340,11 @@ class FilesStore:
                 handle.close()
         self._handles.clear()
 
+    def __del__(self) -> None:
+        """Whoever drops a workspace without closing it does not keep its files open."""
+        if not getattr(self, "_closed", True):
+            self.close()
+
     def _handle(self, stream: str) -> StreamFiles:
         if self._closed:
             raise Unavailable("The store is closed.", hint="Open the workspace again.")

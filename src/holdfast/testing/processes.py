@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import signal
 import sys
 import time
 import traceback
 from collections.abc import Callable
+
+from holdfast.fs.waiting import readable
 
 
 def spawn(body: Callable[[], None]) -> int:
@@ -52,7 +53,7 @@ class Pipe:
         while (left := end - time.monotonic()) > 0:
             if lines is not None and sum(part.count(b"\n") for part in self._parts) >= lines:
                 return
-            if select.select([self.reader], [], [], left)[0]:
+            if readable(self.reader, left):
                 self._take()
 
     def _take(self) -> bool:

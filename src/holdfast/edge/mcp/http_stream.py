@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import queue
-import select
 import socket
 import time
 from http.server import BaseHTTPRequestHandler
@@ -11,6 +10,7 @@ from threading import Lock
 
 from holdfast.edge.mcp import wire
 from holdfast.edge.mcp.wire import Json
+from holdfast.fs.waiting import readable
 
 PING_SECONDS = 15
 """A stream that is silent longer is taken for dead by what lies between."""
@@ -72,5 +72,4 @@ class Stream:
     def _gone(self) -> bool:
         """Whether the client has closed the connection. It has nothing more to say on it, so anything else is that."""
         connection: socket.socket = self._handler.connection
-        ready, _, _ = select.select([connection], [], [], 0)
-        return bool(ready) and not connection.recv(1, socket.MSG_PEEK)
+        return readable(connection, 0) and not connection.recv(1, socket.MSG_PEEK)

@@ -71,7 +71,7 @@ class Files(Contender):
             session = workspace.start(GOAL)
             stream, version, head = session.stream, session.version, session.peek().head
         if count > version:
-            segment = os.path.join(folder, ".state", stream, "events", f"{OTHER_WRITER}-1.jsonl")
+            segment = os.path.join(folder, ".state", "events", stream, f"{OTHER_WRITER}-1.jsonl")
             with open(segment, "wb") as out:
                 out.writelines(line for _, line in _lines(count - version, head, GENESIS, OTHER_WRITER))
                 out.flush()

@@ -80,7 +80,7 @@ def test_damage_in_a_segment_is_named_by_line(project: Path) -> None:
     with holdfast.open(project) as workspace:
         session = workspace.start("Work")
         session.note("hello")
-    (segment,) = (project / ".state" / session.stream / "events").iterdir()
+    (segment,) = (project / ".state" / "events" / session.stream).iterdir()
     segment.write_bytes(segment.read_bytes().replace(b"hello", b"jello"))
     with holdfast.open(project) as workspace:
         found = validate.validate_workspace(workspace)

@@ -60,7 +60,7 @@ def test_injected_error(tmp_path: Path, call: str, error: str, when: int) -> Non
     known = [append(store, STREAM, "before")]
     store.close()
     state = tmp_path / ".state"
-    segment = next(state.glob("sessions/*/*/events/*.jsonl"))
+    segment = next(state.glob("events/sessions/*/*/*.jsonl"))
     lock = next((state / "local" / "locks").iterdir())
     paths = [str(segment), str(segment.parent), str(lock)]
     command = ["strace", "-f", "-o", os.devnull, "-e", f"trace={call}"]

@@ -11,12 +11,12 @@ from holdfast.testing.witness import Violation
 
 NEEDLESS = {
     # The next append's own sync covers the truncation too, and until then nothing behind it is acknowledged.
-    "sync .state/sessions/kim/SESSION/events/SEGMENT after truncate",
+    "sync .state/events/sessions/kim/SESSION/SEGMENT after truncate",
 }
 """Syncs that no acknowledged commit depends on in these protocols, each with its reason."""
 
 
-TELLING = {"sync_read .state/sessions/kim/SESSION/events/SEGMENT": "reader keeps snapshot"}
+TELLING = {"sync_read .state/events/sessions/kim/SESSION/SEGMENT": "reader keeps snapshot"}
 """Of the protocols that make a sync, the one that shows what it is for; it is tried first."""
 
 
@@ -34,14 +34,14 @@ CLASSES = _by_class()
 def test_every_sort_of_sync_is_known() -> None:
     """The recordings hold data syncs, folder syncs of every level, and the syncs of a repair."""
     for expected in (
-        "sync .state/sessions/kim/SESSION/events/SEGMENT after write",
-        "sync .state/sessions/kim/SESSION/events/SEGMENT after truncate",
-        "sync_read .state/sessions/kim/SESSION/events/SEGMENT",
+        "sync .state/events/sessions/kim/SESSION/SEGMENT after write",
+        "sync .state/events/sessions/kim/SESSION/SEGMENT after truncate",
+        "sync_read .state/events/sessions/kim/SESSION/SEGMENT",
         "sync .state/local/quarantine/KEPT after write",
-        "sync_folder .state/sessions/kim/SESSION/events",
-        "sync_folder .state/sessions/kim/SESSION",
-        "sync_folder .state/sessions/kim",
-        "sync_folder .state/sessions",
+        "sync_folder .state/events/sessions/kim/SESSION",
+        "sync_folder .state/events/sessions/kim",
+        "sync_folder .state/events/sessions",
+        "sync_folder .state/events",
         "sync_folder .state",
         "sync_folder .",
         "sync_folder .state/local/quarantine",

@@ -43,7 +43,7 @@ def test_git_takes_an_archive_that_nobody_committed(repository: Path, git) -> No
     git("add", "-A")
     git("commit", "-q", "-m", "archived")
     assert count(repository, place) == 3
-    assert list((repository / ".state" / "sessions").rglob("*.jsonl")) == []
+    assert list((repository / ".state" / "events" / "sessions").rglob("*.jsonl")) == []
 
 
 def test_an_archive_that_comes_back_is_listed(repository: Path, git) -> None:
@@ -51,8 +51,8 @@ def test_an_archive_that_comes_back_is_listed(repository: Path, git) -> None:
     place = work()
     with holdfast.open() as workspace:
         upkeep.archive(workspace, place)
-    git("clean", "-fdq", ".state/history", ".state/sessions")
-    assert list((repository / ".state" / "history").rglob("*.jsonl")) == []
+    git("clean", "-fdq", ".state/history", ".state/sessions", ".state/events")
+    assert list((repository / ".state" / "events" / "history").rglob("*.jsonl")) == []
     with holdfast.open() as workspace:
         workspace.doctor(fix=True)
         assert [f"{session.user}/{session.id}" for session in upkeep.archived(workspace)] == [place]
@@ -83,9 +83,9 @@ def test_one_branch_archives_while_another_goes_on(repository: Path, git) -> Non
     with holdfast.open() as workspace:
         upkeep.archive(workspace, place)
     assert count(repository, place) == 4
-    joined = list((repository / ".state" / "history").rglob("*.jsonl"))
+    joined = list((repository / ".state" / "events" / "history").rglob("*.jsonl"))
     assert sum(segment.read_bytes().count(b"note.added") for segment in joined) == 4
-    assert list((repository / ".state" / "sessions").rglob("*.jsonl")) == []
+    assert list((repository / ".state" / "events" / "sessions").rglob("*.jsonl")) == []
 
 
 def test_two_branches_archive_the_same_session(repository: Path, git) -> None:

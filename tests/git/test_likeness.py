@@ -22,11 +22,11 @@ TEXT = (
 
 
 def live(folder: Path) -> list[Path]:
-    return sorted((folder / ".state" / "sessions").rglob("events/*.jsonl"), key=lambda path: path.name)
+    return sorted((folder / ".state" / "events" / "sessions").rglob("*.jsonl"), key=lambda path: path.name)
 
 
 def joined(folder: Path) -> list[Path]:
-    return sorted((folder / ".state" / "history").rglob("events/*.jsonl"))
+    return sorted((folder / ".state" / "events" / "history").rglob("*.jsonl"))
 
 
 def commit(git, message: str) -> None:

@@ -285,7 +285,7 @@ def test_a_clone_that_converts_line_endings(project: Project, git, tmp_path: Pat
     project.commit("no attributes")
     git("clone", "-q", "-c", "core.autocrlf=true", str(project.folder), str(tmp_path / "crlf"))
     other = Project(tmp_path / "crlf", git, project.place)
-    assert any(b"\r\n" in path.read_bytes() for path in other.folder.rglob("events/*.jsonl"))
+    assert any(b"\r\n" in path.read_bytes() for path in other.folder.rglob(".state/events/**/*.jsonl"))
     other.note("in the clone")
     project.note("here")
     project.git("fetch", "-q", str(other.folder), "main:other")

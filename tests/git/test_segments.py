@@ -14,7 +14,7 @@ from holdfast.workspace.session import Session
 
 
 def segments(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(folder.rglob("events/*.jsonl"))}
+    return {path.name: path.read_bytes() for path in sorted(folder.rglob(".state/events/**/*.jsonl"))}
 
 
 def texts(session: Session) -> list[str]:
@@ -172,7 +172,7 @@ def test_a_copied_folder_writes_under_its_own_name(
 def test_a_conversion_to_crlf_costs_nothing(session: Session, repository: Path) -> None:
     """Every line of a segment that somebody converted is still read, and the writer goes on in a new segment."""
     session.note("first")
-    for path in repository.rglob("events/*.jsonl"):
+    for path in repository.rglob(".state/events/**/*.jsonl"):
         path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
     session.note("second")
     assert texts(session) == ["first", "second"]
@@ -186,7 +186,7 @@ def test_no_two_tracked_names_differ_in_case_alone(session: Session, repository:
     git("add", "-A")
     names = git("ls-files").split()
     assert len({name.lower() for name in names}) == len(names)
-    assert all(name == name.lower() for name in names if "/events/" in name)
+    assert all(name == name.lower() for name in names if "events/" in name)
 
 
 def test_hundreds_of_segments_open_like_one(repository: Path) -> None:
@@ -207,7 +207,7 @@ def test_a_segment_in_conflict_is_joined(session: Session, repository: Path, git
     session.note("common")
     git("add", "-A")
     git("commit", "-q", "-m", "both lines")
-    path = next(repository.rglob("events/*.jsonl"))
+    path = next(repository.rglob(".state/events/**/*.jsonl"))
     whole = path.read_bytes()
     git("checkout", "-q", "-b", "cut")
     path.write_bytes(whole.splitlines(keepends=True)[0])
@@ -227,7 +227,7 @@ def test_markers_in_a_segment_are_named_and_healed(session: Session, repository:
     """Conflict markers that somebody committed are reported with their line, and taken out without losing a commit."""
     session.note("one")
     session.note("two")
-    path = next(repository.rglob("events/*.jsonl"))
+    path = next(repository.rglob(".state/events/**/*.jsonl"))
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(
         b"".join([lines[0], b"<<<<<<< ours\n", lines[1], b"=======\n", lines[2], b">>>>>>> theirs\n"])
@@ -253,7 +253,7 @@ def test_doctor_restores_a_damaged_segment_from_git(
     if where != "index":
         git("checkout", "-q", "-b", "other")
         git("commit", "-q", "-m", "segments")
-    path = next(repository.rglob("events/*.jsonl"))
+    path = next(repository.rglob(".state/events/**/*.jsonl"))
     whole = path.read_bytes()
     if where == "branch":
         git("checkout", "-q", "main")

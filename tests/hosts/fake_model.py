@@ -17,7 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from holdfast.fs.waiting import readable
+from holdfast.testing.processes import readable
 
 from .dialects import Body, Dialect, Reply, ToolCall, Turn, dialect_of, wants_stream
 

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any
 
 import holdfast
-from holdfast.fs.waiting import readable
+from holdfast.testing.processes import readable
 
 MODERN = "2026-07-28"
 SOURCE = str(Path(holdfast.__file__).parents[1])

@@ -14,7 +14,7 @@ def test_plain_numbers_are_still_understood(project: Path) -> None:
         session = workspace.start("half a session")
         session.decide("the first", because="reasons")
         stream, name = session.stream, session.id
-    segment = next((folder / stream / "events").iterdir())
+    segment = next((folder / "events" / stream).iterdir())
     _, decided = segment.read_bytes().splitlines(keepends=True)
     segment.rename(project / "elsewhere")
     segment.with_name("zzzzzzzz-1.jsonl").write_bytes(decided)

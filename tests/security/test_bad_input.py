@@ -19,7 +19,7 @@ from holdfast.workspace.workspace import Workspace
 
 
 def segment_of(project: Path, session: holdfast.Session) -> Path:
-    (segment,) = (project / ".state" / session.stream / "events").glob("*.jsonl")
+    (segment,) = (project / ".state" / "events" / session.stream).glob("*.jsonl")
     return segment
 
 
@@ -72,7 +72,7 @@ def test_damage_in_the_middle_is_named_and_the_rest_is_read(
     after = reopened(project)
     assert notes(after) == ["note 0", "note 2", "note 3"]
     (fault,) = after.peek().faults
-    assert fault.where == f"{after.stream}/events/{path.name}:3"
+    assert fault.where == f"events/{after.stream}/{path.name}:3"
     assert what in fault.what
     after.note("more")
     assert notes(after) == ["note 0", "note 2", "note 3", "more"]

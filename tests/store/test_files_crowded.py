@@ -61,7 +61,7 @@ def pair(tmp_path: Path) -> tuple[Writer, Writer]:
 
 
 def segments(tmp_path: Path) -> list[Path]:
-    return sorted((tmp_path / ".state" / STREAM / "events").iterdir())
+    return sorted((tmp_path / ".state" / "events" / STREAM).iterdir())
 
 
 def merge_a_clone(tmp_path: Path, stream: str = STREAM, count: int = 1) -> None:
@@ -73,7 +73,7 @@ def merge_a_clone(tmp_path: Path, stream: str = STREAM, count: int = 1) -> None:
         line, commit = encode(draft, last_id, "2026-01-21T00:00:00.000Z", last_sum)
         last_sum = commit.sum
         lines.append(line)
-    (tmp_path / ".state" / stream / "events" / f"{FOREIGN}-1.jsonl").write_bytes(b"".join(lines))
+    (tmp_path / ".state" / "events" / stream / f"{FOREIGN}-1.jsonl").write_bytes(b"".join(lines))
 
 
 def move_head(tmp_path: Path) -> None:

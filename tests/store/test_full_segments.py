@@ -61,7 +61,7 @@ def append(store: FilesStore, text: str = "", cursor: Cursor = None) -> None:
 
 
 def names(folder: Path) -> list[str]:
-    found = [path.name for path in folder.rglob("events/*.jsonl") if "local" not in path.parts]
+    found = [path.name for path in folder.rglob("events/**/*.jsonl")]
     return sorted(found, key=segments.number_of)
 
 
@@ -88,7 +88,7 @@ def test_a_full_segment_gets_no_more_lines(tmp_path: Path, kept_open: bool) -> N
         if not kept_open:
             store.close()
             store = FilesStore(str(tmp_path / ".state"), clock=wall_clock)
-    sizes = [path.stat().st_size for path in tmp_path.rglob("events/*.jsonl")]
+    sizes = [path.stat().st_size for path in tmp_path.rglob(".state/events/**/*.jsonl")]
     assert len(sizes) == 4
     assert max(sizes) < segments.FULL + 500_000
     tail = store.read(STREAM)
@@ -121,7 +121,7 @@ def test_large_archives_are_joined_piece_by_piece(tmp_path: Path) -> None:
         archived = workspace.session(f"{session.user}/{session.id}")
         assert [commit.id for commit in archived.log()][:-1] == ids
         assert archived.peek().faults == ()
-    joined = list((tmp_path / ".state" / "history").rglob("*.jsonl"))
+    joined = list((tmp_path / ".state" / "events" / "history").rglob("*.jsonl"))
     assert len(joined) == 4
     assert max(path.stat().st_size for path in joined) < segments.FULL + 500_000
 
@@ -175,13 +175,13 @@ def test_a_sync_of_the_segment_before_that_fails_is_not_forgotten(tmp_path: Path
     """What is only in that segment is written once more before anybody goes on."""
     store, recorded, cursor = _second_writer(tmp_path)
     (old,) = names(tmp_path / ".state")
-    node = next((tmp_path / ".state").rglob(f"events/{old}")).stat().st_ino
+    node = next((tmp_path / ".state").rglob(f"events/**/{old}")).stat().st_ino
     recorded.failing = old
     with pytest.raises(HoldfastError):
         append(store, cursor=cursor)
     assert names(tmp_path / ".state") == [old]
     recorded.failing = ""
     append(store, cursor=cursor)
-    assert next((tmp_path / ".state").rglob(f"events/{old}")).stat().st_ino != node
+    assert next((tmp_path / ".state").rglob(f"events/**/{old}")).stat().st_ino != node
     assert store.read(STREAM).version == 3
     store.close()

@@ -34,7 +34,7 @@ def noted(session: Session) -> tuple[int, int]:
         (root / "local" / "locks" / f"{session.stream.replace('/', '+')}.lock").read_bytes()
     )
     assert memory is not None
-    segment = root / session.stream / "events" / name_of(session.stream, memory.writer, memory.segment)
+    segment = root / "events" / session.stream / name_of(session.stream, memory.writer, memory.segment)
     return memory.size, segment.stat().st_size
 
 
@@ -65,7 +65,7 @@ def test_another_handle_goes_on_behind_a_lagging_note(project: Path) -> None:
     for _ in range(3):
         burst(one)
         burst(two)
-    assert len(list((project / ".state" / one.stream / "events").iterdir())) == 1
+    assert len(list((project / ".state" / "events" / one.stream).iterdir())) == 1
     ids = [commit.id for commit in one.log()]
     assert len(ids) == len(set(ids)) == 1 + 6 * 40 == two.version
     assert one.peek().faults == ()
@@ -89,4 +89,4 @@ def test_a_killed_process_leaves_a_note_that_the_next_one_reads_beyond(project: 
         )
         assert int(done.stdout) == version, done.stderr
     assert session.version == 121
-    assert len(list((project / ".state" / session.stream / "events").iterdir())) == 1
+    assert len(list((project / ".state" / "events" / session.stream).iterdir())) == 1

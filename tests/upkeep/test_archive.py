@@ -85,8 +85,9 @@ def test_on_disk(project: Path) -> None:
         (project / ".state" / session.stream / "context" / "a.md").write_text("kept")
         upkeep.archive(workspace)
         folder = project / ".state" / "history" / session.id[:7] / session.id
-        assert next(p.name for p in (folder / "events").iterdir()).startswith("00000000-")
-        assert len(list((folder / "events").iterdir())) == 1
+        (joined,) = (project / ".state" / "events" / "history" / session.id[:7] / session.id).iterdir()
+        assert joined.name.startswith("00000000-")
+        assert not (project / ".state" / "events" / session.stream).exists()
         assert (folder / "context" / "a.md").read_text() == "kept"
         assert json.loads((folder / "state.json").read_text())["session_id"] == session.id
         assert not (project / ".state" / session.stream).exists()
@@ -108,7 +109,7 @@ def test_two_clones_that_archive_the_same_make_the_same_file(project: Path, tmp_
     for root in (project, other):
         with holdfast.open(root) as workspace:
             upkeep.archive(workspace, f"{session.user}/{session.id}")
-        (segment,) = (root / ".state" / "history" / session.id[:7] / session.id / "events").iterdir()
+        (segment,) = (root / ".state" / "events" / "history" / session.id[:7] / session.id).iterdir()
         found.append((segment.name, segment.read_bytes()))
     assert found[0] == found[1]
 
@@ -161,7 +162,7 @@ def test_damage_stops_archiving(project: Path) -> None:
     """A line that cannot be read is not left behind: the session stays where it is."""
     with holdfast.open(project) as workspace:
         session = work(workspace)
-    (segment,) = (project / ".state" / session.stream / "events").iterdir()
+    (segment,) = (project / ".state" / "events" / session.stream).iterdir()
     segment.write_bytes(segment.read_bytes().replace(b"note 2", b"note X"))
     with holdfast.open(project) as workspace, pytest.raises(HoldfastError, match="cannot be archived"):
         upkeep.archive(workspace)
@@ -173,7 +174,7 @@ def test_damage_in_the_archive_is_found_and_named(project: Path) -> None:
     with holdfast.open(project) as workspace:
         session = work(workspace)
         upkeep.archive(workspace)
-    (segment,) = (project / ".state" / "history").rglob("*.jsonl")
+    (segment,) = (project / ".state" / "events" / "history").rglob("*.jsonl")
     segment.write_bytes(segment.read_bytes().replace(b"note 2", b"note X"))
     with holdfast.open(project) as workspace:
         (fault,) = [fault for fault in workspace.doctor() if not fault.harmless]
@@ -285,8 +286,10 @@ def test_an_archive_that_lost_its_name_is_found_and_named_again(project: Path) -
 def test_a_folder_in_history_that_is_no_archive_is_left_alone(project: Path) -> None:
     """What somebody else put under history/ is neither listed nor named."""
     folder = project / ".state" / "history" / "2026-01" / "2026-01-15-abcdefgh"
-    (folder / "events").mkdir(parents=True)
-    (folder / "events" / "aaaaaaaa-1.jsonl").write_bytes(b"not a commit\n")
+    events = project / ".state" / "events" / "history" / "2026-01" / "2026-01-15-abcdefgh"
+    for made in (folder, events):
+        made.mkdir(parents=True)
+    (events / "aaaaaaaa-1.jsonl").write_bytes(b"not a commit\n")
     with holdfast.open(project) as workspace:
         assert upkeep.archived(workspace) == []
         workspace.doctor(fix=True)

@@ -17,7 +17,7 @@ from holdfast.workspace.setup import init
 
 def exchange(source: Path, target: Path, chance: random.Random) -> None:
     """Copy every segment of one clone that the other lacks or has a beginning of, in a random order."""
-    segments = [path for path in (source / ".state" / "sessions").rglob("events/*.jsonl") if path.is_file()]
+    segments = [path for path in (source / ".state" / "events").rglob("*.jsonl") if path.is_file()]
     chance.shuffle(segments)
     for segment in segments:
         place = target / segment.relative_to(source)

@@ -83,7 +83,7 @@ class File:
 
     @property
     def is_segment(self) -> bool:
-        return "/events/" in self.path and self.name.endswith(".jsonl") and self.in_state
+        return self.path.startswith(".state/events/") and self.name.endswith(".jsonl")
 
     @property
     def is_agents_md(self) -> bool:

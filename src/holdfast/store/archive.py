@@ -1,4 +1,5 @@
-"""Archiving a session: its segments joined under ``history/``, into one unless they are large, its files beside it.
+"""Archiving a session: its segments joined under ``events/history/``, into one unless they are large, its files moved
+to ``history/``.
 
 Order (docs/format.md): what was joined is on the disk before anything is removed. A reader takes the union of
 both places, so a death at any point, and a clone that went on with the session meanwhile, cost nothing. Joined
@@ -28,8 +29,7 @@ OWNER = "stream"
 def archive(place: Place, handle: StreamFiles) -> None:
     """Join, move, remove. The caller holds the stream."""
     _refuse_damage(place, handle)
-    target = handle.archive
-    events = os.path.join(target, "events")
+    events = handle.joined
     steps.make_folders(place.fs, events)
     name_owner(place, handle)
     joined = _join(place, handle, events)
@@ -40,10 +40,12 @@ def archive(place: Place, handle: StreamFiles) -> None:
     replaced = {
         name for name in (*steps.names_in(place.fs, handle.folder), *old) if segments.is_segment(name)
     }
-    live = os.path.dirname(handle.folder)
-    _move_files(place, live, target)
+    live = os.path.join(place.root, *handle.stream.split("/"))
+    _move_files(place, live, segments.archive_of(place.root, handle.stream))
+    _move_files(place, handle.folder, events)
     if place.head.common is None:
         checkup.remove_folder(place, live)
+        checkup.remove_folder(place, handle.folder)
     # The links that protect segments from git now protect the joined ones.
     for name in joined:
         kept.keep(place, handle.stream, os.path.join(events, name))
@@ -53,9 +55,12 @@ def archive(place: Place, handle: StreamFiles) -> None:
 
 
 def name_owner(place: Place, handle: StreamFiles) -> None:
-    """Write down whose archive it is: without that nobody finds it. The folder is there."""
-    path, name = os.path.join(handle.archive, OWNER), f"{handle.stream}\n".encode()
+    """Write down whose archive it is: without that nobody finds it."""
+    folder = segments.archive_of(place.root, handle.stream)
+    path, name = os.path.join(folder, OWNER), f"{handle.stream}\n".encode()
+    steps.make_folders(place.fs, folder)
     steps.replace(place.fs, path, name, tag=f"{place.tag}-archive", durable=True)
+    steps.sync_names(place.fs, folder, os.path.dirname(place.root))
 
 
 def _refuse_damage(place: Place, handle: StreamFiles) -> None:
@@ -140,8 +145,13 @@ def archived(place: Place) -> list[str]:
     """The streams under ``history/``."""
     found = []
     history = os.path.join(place.root, "history")
-    for month in steps.names_in(place.fs, history):
-        for session in steps.names_in(place.fs, os.path.join(history, month)):
+    joined = os.path.join(place.root, segments.EVENTS, "history")
+    for month in sorted({*steps.names_in(place.fs, history), *steps.names_in(place.fs, joined)}):
+        sessions = {
+            *steps.names_in(place.fs, os.path.join(history, month)),
+            *steps.names_in(place.fs, os.path.join(joined, month)),
+        }
+        for session in sorted(sessions):
             folder = os.path.join(history, month, session)
             if stream := _named_owner(place, folder) or _started_in(place, folder):
                 found.append(stream)
@@ -151,8 +161,8 @@ def archived(place: Place) -> list[str]:
 def lacks_owner(place: Place, handle: StreamFiles) -> bool:
     """Whether a stream has an archive that does not say whose it is."""
     return bool(segments.archive_of(place.root, handle.stream)) and (
-        bool(steps.names_in(place.fs, os.path.join(handle.archive, "events")))
-        and not _named_owner(place, handle.archive)
+        bool(steps.names_in(place.fs, handle.joined))
+        and not _named_owner(place, segments.archive_of(place.root, handle.stream))
     )
 
 
@@ -166,9 +176,9 @@ def _named_owner(place: Place, folder: str) -> str:
 
 
 def _started_in(place: Place, folder: str) -> str:
-    """The session whose first commit lies in an archived folder: the file that names it can get lost. Empty if there
-    is none; what archiving has not made is left alone."""
-    events = os.path.join(folder, "events")
+    """The session whose first commit lies in the segments of an archived folder: the file that names it can get lost.
+    Empty if there is none; what archiving has not made is left alone."""
+    events = os.path.join(place.root, segments.EVENTS, os.path.relpath(folder, place.root))
     for name in filter(segments.is_segment, steps.names_in(place.fs, events)):
         path = os.path.join(events, name)
         try:
@@ -188,11 +198,8 @@ def folder_of(place: Place, stream: str) -> str:
 
 
 def size(place: Place, stream: str) -> int:
-    """Bytes of all files of a stream, in both places."""
-    total = 0
-    for folder in (os.path.join(place.root, *stream.split("/")), segments.archive_of(place.root, stream)):
-        total += _size(place, folder) if folder else 0
-    return total
+    """Bytes of all files of a stream, wherever they lie."""
+    return sum(_size(place, folder) for folder in segments.folders_of(place.root, stream))
 
 
 def _size(place: Place, folder: str) -> int:

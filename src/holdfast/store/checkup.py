@@ -29,7 +29,7 @@ def check_stream(place: Place, handle: StreamFiles, *, fix: bool) -> list[Fault]
             faults = _restore(place, handle)
         for name in steps.names_in(place.fs, handle.folder):
             path = os.path.join(handle.folder, name)
-            where = f"{handle.stream}/events/{name}"
+            where = f"{segments.EVENTS}/{handle.stream}/{name}"
             if segments.belongs(handle.stream, name):
                 faults += _check_tail(place, handle.stream, path, where, fix=fix)
             elif segments.is_segment(name):
@@ -138,9 +138,8 @@ def remove_stream(place: Place, stream: str) -> None:
     for kind in ("snapshots", "ops"):
         place.save(f"local/{kind}/{flat}", None)
     kept.drop_stream(place, stream)
-    for folder in (os.path.join(place.root, *stream.split("/")), segments.archive_of(place.root, stream)):
-        if folder:
-            remove_folder(place, folder)
+    for folder in segments.folders_of(place.root, stream):
+        remove_folder(place, folder)
 
 
 def remove_folder(place: Place, folder: str) -> None:

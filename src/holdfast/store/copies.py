@@ -43,8 +43,8 @@ def _part_stream(place: Place, lock: str, stream: str, old: str, new: str) -> No
         if memory is None or memory.writer != old or not memory.segment:
             return
         name = segments.name_of(stream, old, memory.segment)
-        events = os.path.join(place.root, *stream.split("/"), "events")
-        if place.head.may_be_staged(f"{stream}/events/{name}"):
+        events = segments.folder_of(place.root, stream)
+        if place.head.may_be_staged(f"{segments.EVENTS}/{stream}/{name}"):
             return
         try:
             seen = segments.read_part(place.fs, os.path.join(events, name), segments.UNREAD, keep=False)

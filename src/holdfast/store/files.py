@@ -16,6 +16,7 @@ from holdfast.fs.posix import POSIX
 from holdfast.store import segments
 from holdfast.store.git_head import GitHead
 from holdfast.store.protocol import Appended, Capabilities, Cursor, Fault, Plan, Tail
+from holdfast.store.segments import EVENTS
 from holdfast.store.stream_files import StreamFiles
 from holdfast.store.stream_reader import Place
 from holdfast.store.writer import Identity, remembered
@@ -122,11 +123,13 @@ class FilesStore:
 
     def streams(self, prefix: str = "") -> list[str]:
         found = ["project"]
-        for user in self._folders("users"):
+        for user in self._folders(f"{EVENTS}/users"):
             found.append(f"users/{user}")
-        for user in self._folders("sessions"):
+        for user in self._folders(f"{EVENTS}/sessions"):
             if f"sessions/{user}".startswith(prefix[: len(f"sessions/{user}")]):
-                found += [f"sessions/{user}/{session}" for session in self._folders(f"sessions/{user}")]
+                found += [
+                    f"sessions/{user}/{session}" for session in self._folders(f"{EVENTS}/sessions/{user}")
+                ]
         return sorted(name for name in found if name.startswith(prefix) and self.is_stream(name))
 
     def put(self, name: str, data: bytes | None) -> None:
@@ -198,14 +201,15 @@ class FilesStore:
             raise _mapped(error, "history") from error
 
     def is_archived(self, stream: str) -> bool:
-        """Whether some of a stream lies in ``history/``."""
+        """Whether some of a stream lies in the archive."""
         moved = segments.archive_of(self.root, checked_stream(stream))
-        return bool(moved) and self._is_folder(moved)
+        joined = segments.joined_of(self.root, stream)
+        return bool(moved) and (self._is_folder(moved) or self._is_folder(joined))
 
     def folder_of(self, stream: str) -> str:
         """Where a stream's files lie: its own folder, or the archive's if it was archived."""
         moved = segments.archive_of(self.root, checked_stream(stream))
-        if moved and not self.is_stream(stream) and self._is_folder(moved):
+        if moved and not self.is_stream(stream) and self.is_archived(stream):
             return moved
         return os.path.join(self.root, *stream.split("/"))
 
@@ -246,31 +250,19 @@ class FilesStore:
         return (head.head_in(memory.token) if memory else ""), head.head()
 
     def newest_sessions(self, user: str | None, limit: int) -> tuple[list[str], int]:
-        """The newest sessions, and how many there are: only those that are returned are looked at."""
-        found = []
-        for owner in [user] if user else self._folders("sessions"):
-            found += [(name, owner) for name in self._folders(f"sessions/{owner}")]
-        found.sort(reverse=True)
-        chosen: list[str] = []
-        for name, owner in found:
-            if len(chosen) == limit:
-                break
-            if self.is_stream(f"sessions/{owner}/{name}"):
-                chosen.append(f"sessions/{owner}/{name}")
-        put_away = {name for month in self._folders("history") for name in self._folders(f"history/{month}")}
-        gone = sum(not self.is_stream(f"sessions/{o}/{name}") for name, o in found if name in put_away)
-        return chosen, len(found) - gone
+        """The newest sessions, and how many there are."""
+        from holdfast.store import listing
+
+        try:
+            return listing.newest(self, self._fs, user, limit)
+        except OSError as error:
+            raise _mapped(error, "sessions") from error
 
     def sessions_in(self, root: str) -> list[str]:
         """The sessions in the workspace of another worktree."""
-        found = []
-        for user in _list(self._fs, os.path.join(root, "sessions")):
-            for session in _list(self._fs, os.path.join(root, "sessions", user)):
-                name = f"sessions/{user}/{session}"
-                events = _list(self._fs, os.path.join(root, name, "events"))
-                if is_stream_name(name) and events != [segments.STUB]:
-                    found.append(name)
-        return found
+        from holdfast.store import listing
+
+        return listing.in_worktree(self._fs, root)
 
     def kept_sessions(self) -> list[str]:
         """Sessions of which a segment is kept out of git's reach."""
@@ -279,8 +271,8 @@ class FilesStore:
         return sorted({stream for stream, _ in kept.links(self._place) if stream.startswith("sessions/")})
 
     def is_stream(self, name: str) -> bool:
-        """Whether this is a stream with segments in its own folder: not one that is wholly in the archive."""
-        events = f"{name}/events"
+        """Whether this is a stream with segments of its own: not one that is wholly in the archive."""
+        events = f"{EVENTS}/{name}"
         if not is_stream_name(name) or not self._is_folder(events):
             return False
         stub = os.path.join(self.root, events, segments.STUB)
@@ -312,7 +304,7 @@ class FilesStore:
         another stream, which ``check`` puts back."""
         from holdfast.store import restore
 
-        stream = self.stream_at(path.partition("/events/")[0])
+        stream = self.stream_at(os.path.dirname(path).removeprefix(f"{EVENTS}/"))
         handle = self._handle(stream)
         with handle.mutex:
             try:
@@ -357,6 +349,7 @@ class FilesStore:
         if handle is None:
             with self._mutex:
                 self._refuse_links(checked_stream(stream))
+                self._refuse_links(f"{EVENTS}/{stream}")
                 if len(self._handles) >= _OPEN_STREAMS:
                     self._close_idle()
                 handle = self._handles.setdefault(stream, StreamFiles(self._place, stream))
@@ -376,16 +369,16 @@ class FilesStore:
                     handle.mutex.release()
                 del self._handles[stream]
 
-    def _refuse_links(self, stream: str) -> None:
+    def _refuse_links(self, folder: str) -> None:
         path = self.root
-        for part in [*stream.split("/"), "events"]:
+        for part in folder.split("/"):
             path = os.path.join(path, part)
             try:
                 mode = self._fs.stat(path).st_mode
             except FileNotFoundError:
                 return
             except OSError as error:
-                raise _mapped(error, stream) from error
+                raise _mapped(error, folder) from error
             if not stat.S_ISDIR(mode):
                 raise Forbidden(f"{path} is not a real folder; no link is followed out of the workspace.")
 
@@ -410,13 +403,6 @@ class FilesStore:
             return self._fs.names(os.path.join(self.root, name))
         except OSError as error:
             raise _mapped(error, name) from error
-
-
-def _list(fs: FileSystem, folder: str) -> list[str]:
-    try:
-        return sorted(fs.names(folder))
-    except OSError:
-        return []
 
 
 def _mapped(error: OSError, what: str) -> HoldfastError:

@@ -94,7 +94,7 @@ def versions(folder: str, path: str) -> list[Version]:
 
 def sessions(folder: str) -> set[str]:
     """The sessions, as streams, of which any branch, tag, stash or merge under way has or had a segment."""
-    names = lines(folder, "ls-files", "--", "sessions")
+    names = lines(folder, "ls-files", "--", "events/sessions")
     for rev in ("--all", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD", "REVERT_HEAD"):
         names += lines(
             folder,
@@ -106,9 +106,9 @@ def sessions(folder: str) -> set[str]:
             "--relative",
             "--format=",
             "--",
-            "sessions",
+            "events/sessions",
         )
-    return {"/".join(name.split("/")[:3]) for name in names if name.count("/") >= 4}
+    return {"/".join(name.split("/")[1:4]) for name in names if name.count("/") >= 4}
 
 
 def content(folder: str, blob: str) -> bytes | None:

@@ -16,11 +16,11 @@ README = """\
 Kept by [holdfast]. What agents and people decided, learned and left open here survives crashes, context
 compaction, handoffs and merges.
 
-* `project/`, `users/`, `sessions/<user>/<YYYY-MM-DD-xxxxxxxx>/`: one stream of commits each. The segments under
-  `events/` are the truth: one commit a line, appended and never changed. Do not edit them; everything else is
-  made from them.
-* `STATE.md`, `state.json`: views of a session, made anew after each command.
-* `context/`, `artifacts/`: files that a session refers to.
+* `events/`: the truth. A folder of segments for the project, each user, and each session
+  (`events/sessions/<user>/<YYYY-MM-DD-xxxxxxxx>/`): one commit a line, appended and never changed. Do not edit
+  them; views are made from them.
+* `sessions/<user>/<YYYY-MM-DD-xxxxxxxx>/`: what a session has besides. `STATE.md`, `state.json`: its views, made
+  anew after each command; `context/`, `artifacts/`: files that it refers to.
 * `history/YYYY-MM/`: archived sessions, read-only.
 * `local/`: this clone's own (locks, caches, quarantine). Never in git; safe to lose.
 

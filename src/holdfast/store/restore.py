@@ -110,12 +110,10 @@ def put_back(place: Place, streams: list[str], handle_of: Callable[[str], Stream
 
 def misplaced(place: Place, stream: str) -> list[str]:
     """The segments of other streams in the folders of this one, live and archived."""
-    archive = segments.archive_of(place.root, stream)
-    folders = [os.path.join(place.root, *stream.split("/")), *([archive] if archive else [])]
     return [
-        os.path.join(folder, "events", name)
-        for folder in folders
-        for name in steps.names_in(place.fs, os.path.join(folder, "events"))
+        os.path.join(folder, name)
+        for folder in (segments.folder_of(place.root, stream), segments.joined_of(place.root, stream))
+        for name in (steps.names_in(place.fs, folder) if folder else ())
         if segments.is_segment(name) and not segments.belongs(stream, name)
     ]
 
@@ -195,8 +193,8 @@ def _is_cut(place: Place, stream: str, path: str) -> bool:
 def _target(place: Place, stream: str, path: str) -> str:
     name = os.path.basename(path)
     if name.startswith(segments.JOINED):
-        return os.path.join(segments.archive_of(place.root, stream), "events", name)
-    return os.path.join(place.root, *stream.split("/"), "events", name)
+        return os.path.join(segments.joined_of(place.root, stream), name)
+    return os.path.join(segments.folder_of(place.root, stream), name)
 
 
 def _exists(place: Place, path: str) -> bool:

@@ -1,7 +1,7 @@
 """Reading segments: lines, marks, faults, and the canonical order over several of them.
 
-A segment is ``<writer>-<n>.<tag of the stream>.jsonl``. Its lines are chained, its ids rise. A reader keeps a mark
-per segment and reads only what lies beyond it.
+A segment is ``events/<stream>/<writer>-<n>.<tag of the stream>.jsonl``. Its lines are chained, its ids rise. A reader
+keeps a mark per segment and reads only what lies beyond it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ from holdfast.fs.port import FileSystem
 from holdfast.typed import Record
 
 SUFFIX = ".jsonl"
+EVENTS = "events"
+"""Segments lie apart from all else that a session has: git takes a folder for renamed if files in it look like new ones
+elsewhere, as the views of two sessions do, and then moves there what others add below it."""
 TAG_LENGTH = 6
 JOINED = "0" * ids.WRITER_LENGTH
 """Stands for the writer in the name of a segment that archiving joined from all others."""
@@ -150,6 +153,11 @@ def shifted(stream: str, name: str, line: bytes) -> bytes:
     return OPEN + SPACE * (SHIFTS + drawn % SHIFTS) + line[1:]
 
 
+def folder_of(root: str, stream: str) -> str:
+    """Where the segments of a stream lie."""
+    return os.path.join(root, EVENTS, *stream.split("/"))
+
+
 def archive_of(root: str, stream: str) -> str:
     """Where a session goes when it is archived, by the month of its id; empty for other streams."""
     kind, _, name = stream.partition("/")
@@ -157,6 +165,19 @@ def archive_of(root: str, stream: str) -> str:
         return ""
     session = name.rpartition("/")[2]
     return os.path.join(root, "history", session[:7], session)
+
+
+def joined_of(root: str, stream: str) -> str:
+    """Where the segments of an archived session lie; empty for other streams."""
+    archive = archive_of(root, stream)
+    return archive and os.path.join(root, EVENTS, os.path.relpath(archive, root))
+
+
+def folders_of(root: str, stream: str) -> list[str]:
+    """All folders with files of a stream."""
+    files = os.path.join(root, *stream.split("/"))
+    found = [files, folder_of(root, stream), archive_of(root, stream), joined_of(root, stream)]
+    return [folder for folder in found if folder]
 
 
 class Chain:

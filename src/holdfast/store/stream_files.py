@@ -137,7 +137,7 @@ class StreamFiles(StreamPut):
         if memory.segment and memory.token == token and not self._is_full(memory):
             name = segments.name_of(self.stream, memory.writer, memory.segment)
             if memory.git_index != index:
-                if self._place.head.may_be_staged(f"{self.stream}/events/{name}"):
+                if self._place.head.may_be_staged(f"{segments.EVENTS}/{self.stream}/{name}"):
                     return self._new_segment(memory, token, index)
                 memory = memory._replace(git_index=index)
             mark = tail.cursor["s"].get(name)
@@ -205,7 +205,8 @@ class StreamFiles(StreamPut):
         try:
             self._segment_fd = self._fs.open(path, steps.CREATE)
         except FileNotFoundError:
-            steps.make_folders(self._fs, self.folder)
+            for folder in (self.folder, os.path.join(self._place.root, *self.stream.split("/"))):
+                steps.make_folders(self._fs, folder)  # the second one is for files that people put there
             self._segment_fd = self._fs.open(path, steps.CREATE)
         self._segment_path = path
         self._segment_node = self._fs.stat_handle(self._segment_fd).st_ino

@@ -44,8 +44,8 @@ class StreamReader:
 
     def __init__(self, place: Place, stream: str) -> None:
         self.stream = stream
-        self.folder = os.path.join(place.root, *stream.split("/"), "events")
-        self.archive = segments.archive_of(place.root, stream)
+        self.folder = segments.folder_of(place.root, stream)
+        self.joined = segments.joined_of(place.root, stream)
         self._serial = next(
             _serials
         )  # marks this reader's cursors; an id() could come back in another reader
@@ -89,7 +89,7 @@ class StreamReader:
 
     def _path(self, name: str) -> str:
         if name in self._put_away:
-            return f"{self.archive}{os.sep}events{os.sep}{name}"
+            return f"{self.joined}{os.sep}{name}"
         return f"{self.folder}{os.sep}{name}"
 
     def _names(self) -> list[str]:
@@ -113,10 +113,9 @@ class StreamReader:
         """The names in the stream's folder, and those that lie in the archive: joined ones, and others that a merge
         moved there because git took the archiving for the renaming of a folder."""
         self._put_away = frozenset()
-        if self.archive:
+        if self.joined:
             try:
-                names = self._fs.names(f"{self.archive}{os.sep}events")
-                self._put_away = frozenset(self._own(names)).difference(live)
+                self._put_away = frozenset(self._own(self._fs.names(self.joined))).difference(live)
             except FileNotFoundError:
                 pass
         return sorted([*live, *self._put_away])

@@ -131,7 +131,7 @@ class _Recovering(_Around):
         """Streams in which something unreadable lay when the store was opened."""
 
     def segments(self, stream: str) -> Iterator[str]:
-        folder = os.path.join(self.root, *stream.split("/"), "events")
+        folder = segments.folder_of(self.root, stream)
         for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
             if segments.belongs(stream, name):
                 yield os.path.join(folder, name)

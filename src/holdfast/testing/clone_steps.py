@@ -108,6 +108,22 @@ def _revert(history: History, tree: Tree) -> None:
         tree.settle("revert", "--continue")
 
 
+def _begin_anew(history: History, tree: Tree) -> None:
+    """Begin a session and go on with it on a branch; where it began it is taken back, and one like it begins."""
+    tree.save("before a session")
+    session_id = history.command_start(tree)
+    tree.save(history.name("session "))
+    branch = history.name("b")
+    tree.must("branch", branch)
+    history.reverted = True
+    tree.must("revert", "--no-edit", "HEAD")
+    history.command_start(tree)
+    tree.save(history.name("another session "))
+    tree.must("checkout", "-q", branch)
+    history.command_note(tree, session_id)
+    tree.save(history.name("more "))
+
+
 def _rebase(history: History, tree: Tree) -> None:
     tree.save("before rebase")
     if other := _other(history, tree):
@@ -292,6 +308,7 @@ STEPS: dict[str, tuple[int, Callable[[History, Tree], None]]] = {
     "squash twice": (1, _squash),
     "cherry-pick": (3, _cherry_pick),
     "revert": (1, _revert),
+    "begin anew": (1, _begin_anew),
     "rebase": (2, _rebase),
     "reorder": (1, _reorder),
     "reset --hard": (3, _reset_hard),

@@ -158,10 +158,18 @@ class History:
             if made is not None:
                 self._note(made, tree)
 
-    def command_start(self, tree: Tree) -> None:
+    def command_start(self, tree: Tree) -> str:
+        """Begin a session; returns its id."""
         with tree.open() as workspace:
             session = workspace.start(self.name("goal "))
             self._note(f"{session.stream} {session.peek().head}", tree)
+            return session.id
+
+    def command_note(self, tree: Tree, session_id: str) -> None:
+        """Write a note to a session."""
+        with tree.open() as workspace:
+            session = workspace.session(session_id)
+            self._note(f"{session.stream} {session.note(self.name('note ')).commit}", tree)
 
     def _note(self, commit: str, tree: Tree) -> None:
         """Remember a commit, by its stream and its id: ids are unique within a stream."""
@@ -231,7 +239,11 @@ class History:
             tree.must("push", "-q", "-f", "origin", f"HEAD:refs/heads/all-{os.path.basename(tree.path)}")
 
     def merge(self, tree: Tree, ref: str, *options: str) -> None:
-        status, output = tree.git("merge", "-q", "--no-edit", "--allow-unrelated-histories", *options, ref)
+        """Merge a branch, with the strategy of today or with the one of before git 2.34."""
+        strategy = self.random.choice(("ort", "ort", "recursive"))
+        status, output = tree.git(
+            "merge", "-q", "-s", strategy, "--no-edit", "--allow-unrelated-histories", *options, ref
+        )
         if status and not tree.under_way():
             raise Broken(f"git merge {ref} in {tree.path}: {output}")
         if status:
@@ -311,7 +323,7 @@ class History:
                 data = subprocess.run(
                     ["git", "cat-file", "blob", blob], cwd=self.hub, capture_output=True, check=True
                 )
-                stream = path.split("/")[-3]
+                stream = path.split("/")[-2]
                 found |= {f"{stream} {codec.id_of(line)}" for line in restore.whole_lines(data.stdout)}
         return found
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import sys
 import time
 import traceback
 from collections.abc import Callable
-
-from holdfast.fs.waiting import readable
+from typing import Protocol
 
 
 def spawn(body: Callable[[], None]) -> int:
@@ -37,6 +37,17 @@ def kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
     with contextlib.suppress(ChildProcessError):
         os.waitpid(pid, 0)
+
+
+class _Open(Protocol):
+    def fileno(self) -> int: ...
+
+
+def readable(source: int | _Open, seconds: float) -> bool:
+    """Whether there is something to read, or the other side is gone, within some time; however many files are open."""
+    poll = select.poll()
+    poll.register(source, select.POLLIN)
+    return bool(poll.poll(max(0.0, seconds) * 1000))
 
 
 class Pipe:

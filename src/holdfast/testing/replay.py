@@ -65,8 +65,8 @@ class Replay:
         Readers trust their listing of a folder that has not changed for a while. That must not depend on how fast the
         machine is: here they always may for what was before, and never for what happens in between.
         """
-        for folder, _, _ in os.walk(workspace):
-            if os.path.basename(folder) == "events" and os.stat(folder).st_mtime_ns > BEGIN_MS * 1_000_000:
+        for folder, _, _ in os.walk(os.path.join(workspace, "events")):
+            if os.stat(folder).st_mtime_ns > BEGIN_MS * 1_000_000:
                 self._settled += 1
                 os.utime(folder, ns=(self._settled, self._settled))
 

@@ -55,7 +55,7 @@ def _top(root: str) -> str:
 def _in_ref(root: str, ref: str) -> list[str]:
     """The sessions in the tree of a ref, without checking it out."""
     found = set()
-    for line in git_ask.lines(root, "ls-tree", "-r", "-d", "--name-only", ref, "--", "sessions/"):
+    for line in git_ask.lines(root, "ls-tree", "-r", "-d", "--name-only", ref, "--", "events/sessions/"):
         parts = line.split("/")
         if "sessions" in parts:
             rest = parts[parts.index("sessions") :]

@@ -27,7 +27,7 @@ def heal(workspace: Workspace) -> list[Fault]:
     from holdfast.workspace.heal_pages import heal_pages
 
     conflicted = git_ask.unmerged(store.root) if store.in_git else []
-    segments = [path for path in conflicted if path.endswith(".jsonl") and "/events/" in path]
+    segments = [path for path in conflicted if path.endswith(".jsonl") and path.startswith("events/")]
     views = [path for path in conflicted if os.path.basename(path) in publish.VIEWS]
     marks = [path for path in conflicted if _is_mark(path)]
     faults = [_settled(store, path) for path in segments if store.settle_conflict(path)]
@@ -76,21 +76,21 @@ def _is_mark(path: str) -> bool:
     from holdfast.store import archive, segments
 
     name = os.path.basename(path)
-    live = path.startswith("sessions/") and name == segments.STUB
+    live = path.startswith(("sessions/", "events/sessions/")) and name == segments.STUB
     return live or (path.startswith("history/") and path.count("/") == 3 and name == archive.OWNER)
 
 
 def _settled_mark(store: FilesStore, path: str) -> Fault:
     """A stub stays only where a session is archived: git may have moved it to the folder of another session, whose
     views look like those of one that is gone. The name of an archive is written again by the check that follows."""
-    stream = "/".join(path.split("/")[:3])
-    if path.startswith("sessions/") and not store.is_archived(stream):
+    stream = "/".join(path.removeprefix("events/").split("/")[:3])
+    if stream.startswith("sessions/") and not store.is_archived(stream):
         store.drop_file(path)
     return Fault("", path, "a merge left it in conflict", harmless=True, action="settled")
 
 
 def _settled(store: FilesStore, path: str) -> Fault:
-    stream = store.stream_at(path.partition("/events/")[0])
+    stream = store.stream_at(os.path.dirname(path).removeprefix("events/"))
     return Fault(stream, path, "a merge left it in conflict", harmless=True, action="all sides joined")
 
 

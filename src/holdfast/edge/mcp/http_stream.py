@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import select
 import socket
 import time
 from http.server import BaseHTTPRequestHandler
@@ -10,7 +11,6 @@ from threading import Lock
 
 from holdfast.edge.mcp import wire
 from holdfast.edge.mcp.wire import Json
-from holdfast.fs.waiting import readable
 
 PING_SECONDS = 15
 """A stream that is silent longer is taken for dead by what lies between."""
@@ -72,4 +72,6 @@ class Stream:
     def _gone(self) -> bool:
         """Whether the client has closed the connection. It has nothing more to say on it, so anything else is that."""
         connection: socket.socket = self._handler.connection
-        return readable(connection, 0) and not connection.recv(1, socket.MSG_PEEK)
+        poll = select.poll()  # any number of files may be open, unlike with select()
+        poll.register(connection, select.POLLIN)
+        return bool(poll.poll(0)) and not connection.recv(1, socket.MSG_PEEK)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
 from threading import Lock, Semaphore, Thread
 
 from holdfast.edge.mcp import wire
 from holdfast.edge.mcp.protocol import Peer, Server
 from holdfast.edge.mcp.wire import Failure, Json
-from holdfast.fs.waiting import readable
 from holdfast.typed import Any
 
 IDLE_SECONDS = 0.2
@@ -74,7 +74,8 @@ class Stdio:
 
     def _read(self) -> bytes:
         """The next bytes. When none come for a moment, there is time for what can wait."""
-        if not readable(self._source, IDLE_SECONDS):
+        ready, _, _ = select.select([self._source], [], [], IDLE_SECONDS)
+        if not ready:
             self._server.offer.rest()
         return os.read(self._source, 1 << 16)
 

@@ -1,0 +1,55 @@
+"""Which sessions there are on disk, here and in other worktrees."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.core.stream import is_stream_name
+from holdfast.fs import steps
+from holdfast.fs.port import FileSystem
+from holdfast.store.segments import EVENTS, STUB
+from holdfast.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from holdfast.store.files import FilesStore
+
+
+def newest(store: FilesStore, fs: FileSystem, user: str | None, limit: int) -> tuple[list[str], int]:
+    """The newest sessions, and how many there are: only those that are returned are looked at."""
+    sessions, history = os.path.join(store.root, EVENTS, "sessions"), os.path.join(store.root, "history")
+    found = []
+    for owner in [user] if user else steps.names_in(fs, sessions):
+        found += [(name, owner) for name in steps.names_in(fs, os.path.join(sessions, owner))]
+    found.sort(reverse=True)
+    chosen: list[str] = []
+    for name, owner in found:
+        if len(chosen) == limit:
+            break
+        if store.is_stream(f"sessions/{owner}/{name}"):
+            chosen.append(f"sessions/{owner}/{name}")
+    put_away = {
+        name
+        for month in steps.names_in(fs, history)
+        for name in steps.names_in(fs, os.path.join(history, month))
+    }
+    gone = sum(not store.is_stream(f"sessions/{owner}/{name}") for name, owner in found if name in put_away)
+    return chosen, len(found) - gone
+
+
+def in_worktree(fs: FileSystem, root: str) -> list[str]:
+    """The sessions in the workspace of another worktree; none if it cannot be read."""
+    sessions = os.path.join(root, EVENTS, "sessions")
+    found = []
+    for user in _names(fs, sessions):
+        for session in _names(fs, os.path.join(sessions, user)):
+            name = f"sessions/{user}/{session}"
+            if is_stream_name(name) and _names(fs, os.path.join(sessions, user, session)) != [STUB]:
+                found.append(name)
+    return found
+
+
+def _names(fs: FileSystem, folder: str) -> list[str]:
+    try:
+        return sorted(fs.names(folder))
+    except OSError:
+        return []

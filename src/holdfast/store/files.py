@@ -333,8 +333,9 @@ class FilesStore:
         self._handles.clear()
 
     def __del__(self) -> None:
-        """Whoever drops a workspace without closing it does not keep its files open."""
-        if not getattr(self, "_closed", True):
+        """Whoever drops a workspace without closing it does not keep its files open. Only on a real file system: what
+        a crash laboratory left behind must not act once more."""
+        if not getattr(self, "_closed", True) and self._fs is POSIX:
             self.close()
 
     def _handle(self, stream: str) -> StreamFiles:

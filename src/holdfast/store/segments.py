@@ -30,10 +30,11 @@ CR = b"\r"
 """A line never ends in one, so a conversion to CRLF is undone by taking it away."""
 SPACE = b" "
 OPEN, SHIFTED = b"{", b"{ "
-SHIFTS = 32
-"""Behind the opening brace of a line come 0 to 31 spaces, in a joined segment 32 to 63. Git compares files in pieces
+SHIFTS, JOINED_SHIFTS = 32, 8
+"""Behind the opening brace of a line come 0 to 31 spaces, in a joined segment 32 to 39. Git compares files in pieces
 of 64 bytes from the beginning of each line: the same text in another column is not alike to it, so it never takes a
-segment that was removed for the old name of a new one. Not before the line: libgit2 does not look at spaces there."""
+segment that was removed for the old name of a new one. Not more, since the first piece must hold the id. Not before the
+line: libgit2 does not look at spaces there."""
 FULL = 1 << 20
 """A segment of that many bytes gets no more lines in a git repository: files of more than 7 MB are alike to git,
 whatever is in them. Elsewhere it goes on, since a stream of one segment is the quickest to open."""
@@ -150,7 +151,7 @@ def shifted(stream: str, name: str, line: bytes) -> bytes:
     if not name.startswith(JOINED):
         return opening_of(stream, name) + line[1:]
     (drawn,) = blake2b(f"{name}/{codec.id_of(line)}".encode(), digest_size=1).digest()
-    return OPEN + SPACE * (SHIFTS + drawn % SHIFTS) + line[1:]
+    return OPEN + SPACE * (SHIFTS + drawn % JOINED_SHIFTS) + line[1:]
 
 
 def folder_of(root: str, stream: str) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
+from holdfast.core import commit as codec
 from holdfast.store import segments
 from holdfast.workspace import upkeep
 
@@ -121,6 +122,63 @@ def test_a_revert_on_one_branch_and_a_deletion_on_the_other(place: str, reposito
     with holdfast.open() as workspace:
         workspace.heal()
         assert workspace.session(place).state["notes"]["count"] == 1
+
+
+REPEATED = {
+    "one letter": "=" * 700,
+    "one word": "again " * 120,
+    "one line": "ERROR: timeout\n" * 45,
+    "line feeds": "-\n" * 300,
+    "quotation marks": '"' * 400,
+    "other scripts": "漢字" * 150,
+    "numbers": [0] * 400,
+    "objects": [{"ok": 1}] * 70,
+}
+
+
+@pytest.mark.parametrize("kind", REPEATED)
+def test_reverts_on_two_branches_with_a_text_that_repeats_itself(
+    place: str, repository: Path, git, kind: str
+) -> None:
+    """A text that looks the same in any column, reverted on both branches and written anew: no conflict."""
+
+    def write(message: str) -> None:
+        with holdfast.open() as workspace:
+            workspace.session(place).record("x.said", {"said": REPEATED[kind]})
+        commit(git, message)
+
+    write("to be reverted")
+    for branch in ("one", "two"):
+        git("checkout", "-q", "-b", branch, "main")
+        take_back(git, branch)
+        write(f"again on {branch}")
+    git("merge", "--no-edit", "one", ok=False)
+    assert conflicts(git) == set()
+    with holdfast.open() as workspace:
+        workspace.heal()
+        said = workspace.session(place).project(lambda all_of_it, event: [*all_of_it, event.data["said"]], [])
+        assert said == [REPEATED[kind]] * 2
+
+
+@pytest.mark.parametrize("kind", REPEATED)
+def test_without_salt_it_would_be_a_renaming(tmp_path: Path, git, kind: str) -> None:
+    """Of 32 segments with the same text in 32 columns some are alike to git; with salt none are."""
+    salted, plain = [], []
+    for number in range(1, 33):
+        name = segments.name_of("project", "k7f3q2xw", number)
+        draft = codec.Draft((codec.Event("x.said", {"said": REPEATED[kind]}),), "ann", "agent")
+        commit_id, at = (
+            f"019bbef3{number * 37:04x}0000-k7f3q2xw",
+            f"2026-01-21T14:{number:02d}:03.{number:03d}Z",
+        )
+        line, _ = codec.encode(draft, commit_id, at, codec.GENESIS)
+        salted.append(tmp_path / name)
+        salted[-1].write_bytes(segments.shifted("project", name, line))
+        plain.append(tmp_path / f"plain-{name}")
+        plain[-1].write_bytes(segments.opening_of("project", name) + line[1:])
+    assert renames(git, tmp_path / "salted", salted[::2], salted[1::2]) == []
+    assert renames(git, tmp_path / "again", salted[:16], salted[16:]) == []
+    assert renames(git, tmp_path / "plain", plain[:16], plain[16:]) != []
 
 
 def test_an_archive_is_alike_to_nothing(place: str, repository: Path, git, tmp_path: Path) -> None:

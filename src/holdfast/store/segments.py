@@ -29,12 +29,13 @@ CHUNK = 1 << 20
 CR = b"\r"
 """A line never ends in one, so a conversion to CRLF is undone by taking it away."""
 SPACE = b" "
-OPEN, SHIFTED = b"{", b"{ "
-SHIFTS, JOINED_SHIFTS = 32, 8
-"""Behind the opening brace of a line come 0 to 31 spaces, in a joined segment 32 to 39. Git compares files in pieces
+OPEN, SHIFTED, SALTED = b"{", b"{ ", b"{\t"
+SHIFTS = 32
+"""Behind the opening brace of a line come 0 to 31 spaces, in a joined segment 32 to 63. Git compares files in pieces
 of 64 bytes from the beginning of each line: the same text in another column is not alike to it, so it never takes a
-segment that was removed for the old name of a new one. Not more, since the first piece must hold the id. Not before the
-line: libgit2 does not look at spaces there."""
+segment that was removed for the old name of a new one. Not before the line: libgit2 does not look at spaces there."""
+LONG = 280
+"""In a longer line a text can be half of it: it is searched for repetitions, since they look the same in any column."""
 FULL = 1 << 20
 """A segment of that many bytes gets no more lines in a git repository: files of more than 7 MB are alike to git,
 whatever is in them. Elsewhere it goes on, since a stream of one segment is the quickest to open."""
@@ -131,6 +132,10 @@ def belongs(stream: str, name: str) -> bool:
 def line_of(piece: bytes) -> bytes:
     """The line in a piece of a segment between two line feeds."""
     line = piece.removesuffix(CR).lstrip(SPACE)
+    if line.startswith(SALTED):
+        from holdfast.store import salt
+
+        return salt.unsalted(line)
     return OPEN + line[1:].lstrip(SPACE) if line.startswith(SHIFTED) else line
 
 
@@ -149,9 +154,18 @@ def shifted(stream: str, name: str, line: bytes) -> bytes:
     """A line as it stands in a segment, also in a joined one, where it has a column of its own: no file that holds the
     same commits is alike, however many of them there are."""
     if not name.startswith(JOINED):
-        return opening_of(stream, name) + line[1:]
+        return laid_out(name, opening_of(stream, name), line)
     (drawn,) = blake2b(f"{name}/{codec.id_of(line)}".encode(), digest_size=1).digest()
-    return OPEN + SPACE * (SHIFTS + drawn % JOINED_SHIFTS) + line[1:]
+    return laid_out(name, OPEN + SPACE * (SHIFTS + drawn % SHIFTS), line)
+
+
+def laid_out(name: str, opening: bytes, line: bytes) -> bytes:
+    """A line as it stands in a segment whose lines begin in a known way."""
+    if len(line.rstrip(b"\n")) <= LONG:
+        return opening + line[1:]
+    from holdfast.store import salt
+
+    return salt.salted(opening + line[1:], f"{name}/{codec.id_of(line)}".encode())
 
 
 def folder_of(root: str, stream: str) -> str:

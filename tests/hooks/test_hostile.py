@@ -247,7 +247,7 @@ def test_errors_are_shown_by_doctor_and_bounded(
 
 def test_damage_does_not_break_a_host(started: Path, call: Call) -> None:
     """A segment that is garbage from its first byte: the hook says nothing, or what is left."""
-    for path in (started / ".state" / "sessions").rglob("*.jsonl"):
+    for path in (started / ".state" / "events").rglob("*.jsonl"):
         path.write_bytes(os.urandom(4_000))
     for name in ("SessionStart-startup", "UserPromptSubmit", "Stop", "PreCompact-manual", "SessionEnd-other"):
         valid("claude", call("claude", fixture("claude", name, started)))

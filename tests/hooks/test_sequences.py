@@ -270,7 +270,7 @@ def test_contested_values_are_told_once(started: Path, call: Call, tmp_path: Pat
     for place, goal in ((clone, "Keep the tables"), (started, "Delete the tables")):
         with holdfast.open(place) as workspace:
             workspace.session().set_goal(goal)
-    for path in (clone / ".state" / "sessions").rglob("*.jsonl"):
+    for path in (clone / ".state" / "events").rglob("*.jsonl"):
         target = started / path.relative_to(clone)
         if not target.exists():
             shutil.copy(path, target)

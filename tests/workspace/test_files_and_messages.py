@@ -204,7 +204,7 @@ def test_a_long_message_with_the_same_operation_is_one_commit(session: Session, 
 
 
 def test_the_file_of_a_message_is_durable_before_its_commit(project: Path) -> None:
-    """The bytes are synced before the name is there, and every folder up to the user's after it."""
+    """The bytes are synced before the name is there, and every folder up to the project's after it."""
     calls: list[tuple[str, str]] = []
 
     class Recorder(Posix):
@@ -224,7 +224,8 @@ def test_the_file_of_a_message_is_durable_before_its_commit(project: Path) -> No
     beside = Beside(str(project), str(folder), Recorder())
     path = beside.write_context("message-1.txt", b"text")
     assert calls[:2] == [("sync", ""), ("rename", "message-1.txt")]
-    assert [name for call, name in calls[2:] if call == "folder"][-3:] == ["context", folder.name, "alice"]
+    above = ["context", folder.name, "alice", "sessions", ".state", project.name]
+    assert [name for call, name in calls[2:] if call == "folder"][-6:] == above
     assert beside.read(path, 10) == b"text"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from hashlib import sha256
 
 from holdfast.core.paths import IN_SESSION, checked_path
@@ -33,10 +34,18 @@ class Found(Record):
 class Beside:
     """The files of one project, and of one session if its store has folders."""
 
-    def __init__(self, project: str, session: str | None = None, fs: FileSystem = POSIX) -> None:
+    def __init__(
+        self,
+        project: str,
+        session: str | None = None,
+        fs: FileSystem = POSIX,
+        keep: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self.project = os.path.abspath(project)
         self.session = os.path.abspath(session) if session is not None else None
         self._fs = fs
+        self._keep = keep
+        """What is done with the path of each new file of the session."""
 
     def name(self, given: str) -> str:
         """The relative path that a caller means: one relative to the session's or the project's folder, or absolute."""
@@ -109,7 +118,8 @@ class Beside:
             self._refuse_links(self.session, "context")
             target = os.path.join(folder, name)
             steps.replace(self._fs, target, data, tag=f"{os.getpid()}-{os.urandom(4).hex()}", durable=True)
-            steps.sync_names(self._fs, folder, os.path.dirname(self.session))
+            steps.sync_names(self._fs, folder, self.project)
+            self._keep(target)
         except OSError as error:
             raise Unavailable(f"{path}: {error.strerror}; nothing was stored.") from error
         return path

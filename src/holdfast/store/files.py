@@ -272,15 +272,9 @@ class FilesStore:
 
     def is_stream(self, name: str) -> bool:
         """Whether this is a stream with segments of its own: not one that is wholly in the archive."""
-        events = f"{EVENTS}/{name}"
-        if not is_stream_name(name) or not self._is_folder(events):
-            return False
-        stub = os.path.join(self.root, events, segments.STUB)
-        try:
-            self._fs.stat(stub)
-        except OSError:
-            return True
-        return any(segments.belongs(name, found) for found in self._folders(events))
+        return is_stream_name(name) and any(
+            segments.belongs(name, found) for found in self._folders(f"{EVENTS}/{name}")
+        )
 
     def stream_at(self, folder: str) -> str:
         """The stream whose files lie in a folder (relative to the workspace), live or archived; empty if none do."""
@@ -316,12 +310,25 @@ class FilesStore:
             except OSError as error:
                 raise _mapped(error, path) from error
 
+    def put_back(self, path: str) -> list[str]:
+        """Move a file that a merge put into the folder of another session to where it was added."""
+        from holdfast.store import moved
+
+        return moved.put_back(self._place, path)
+
+    def keep(self, stream: str, path: str) -> None:
+        """Keep a file of a session out of git's reach until git has it."""
+        from holdfast.store import kept
+
+        kept.link(self._place, stream, path)
+
     def salvage(self) -> list[Fault]:
-        """Bring back commits that git removed from the working tree before a git commit had them."""
-        from holdfast.store import restore
+        """Bring back commits and texts that git removed from the working tree before a git commit had them."""
+        from holdfast.store import restore, texts
 
         try:
-            return restore.salvage(self._place, self._handle)
+            faults = restore.salvage(self._place, self._handle)
+            return faults + texts.bring_back(self._place, self._handle, self.folder_of)
         except OSError as error:
             raise _mapped(error, self.root) from error
 

@@ -12,6 +12,8 @@ from holdfast.typed import Record
 
 _CONTEXT = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY")
 """Set inside git's own hooks, for the command that runs the hook; we ask about the folder that we name."""
+_UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD", "REVERT_HEAD")
+"""What git is merging at the moment, if anything."""
 _PATIENCE = 120
 _SLACK_S = 86_400
 """Machines disagree about the time: look a day further back than the clock says."""
@@ -92,10 +94,26 @@ def versions(folder: str, path: str) -> list[Version]:
     return [Version(where, blob) for blob, where in found.items()]
 
 
+def staged(folder: str, path: str) -> set[str]:
+    """The contents of a file in the index: one, or those of the sides of a conflict."""
+    return {line.split(" ")[1] for line in lines(folder, "ls-files", "--stage", "--", path)}
+
+
+def places(folder: str, blob: str) -> set[str]:
+    """Where a content lies in the trees of what is merged, as paths below ``folder``."""
+    found = set()
+    for rev in ("HEAD", *_UNDER_WAY, "refs/stash", "refs/stash^3"):
+        for line in lines(folder, "ls-tree", "-r", rev):
+            about, _, path = line.partition("\t")
+            if about.endswith(blob):
+                found.add(path)
+    return found
+
+
 def sessions(folder: str) -> set[str]:
     """The sessions, as streams, of which any branch, tag, stash or merge under way has or had a segment."""
     names = lines(folder, "ls-files", "--", "events/sessions")
-    for rev in ("--all", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD", "REVERT_HEAD"):
+    for rev in ("--all", *_UNDER_WAY):
         names += lines(
             folder,
             "log",

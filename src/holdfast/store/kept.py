@@ -32,10 +32,19 @@ def folders(place: Place) -> list[str]:
 
 
 def keep(place: Place, stream: str, path: str) -> None:
-    """Link a new segment. Only a safety net: where it cannot be made, the segment itself is still there."""
+    """Link a new segment, and note where its writer is at home."""
+    if link(place, stream, path) not in ("", os.path.join(place.local, FOLDER)):
+        try:
+            _note_place(place, segments.writer_of(os.path.basename(path)))
+        except OSError:
+            pass  # then its worktree does not count as being at work, and others bring back what it has lost
+
+
+def link(place: Place, stream: str, path: str) -> str:
+    """Link a file; returns the folder that has the link, if any. Only a safety net: where it cannot be made, the file
+    itself is still there."""
     if place.head.common is None:
-        return
-    own = os.path.join(place.local, FOLDER)
+        return ""
     for folder in folders(place):
         target = os.path.join(folder, stream.replace("/", "+"))
         try:
@@ -44,11 +53,12 @@ def keep(place: Place, stream: str, path: str) -> None:
             except FileNotFoundError:
                 steps.make_folders(place.fs, target)
                 place.fs.link(path, os.path.join(target, os.path.basename(path)))
-            if folder != own:
-                _note_place(place, segments.writer_of(os.path.basename(path)))
-            return
+            return folder
+        except FileExistsError:
+            return folder
         except OSError:
             continue
+    return ""
 
 
 def knows_more(place: Place, stream: str, writer: str, memory: Memory | None, listed: list[str]) -> bool:
@@ -129,9 +139,10 @@ def drop(place: Place, path: str) -> None:
 
 def drop_stream(place: Place, stream: str) -> None:
     """Forget all links of a stream that is removed."""
-    for other, path in links(place):
-        if other == stream:
-            drop(place, path)
+    for folder in folders(place):
+        held = os.path.join(folder, stream.replace("/", "+"))
+        for name in _names(place, held):
+            drop(place, os.path.join(held, name))
 
 
 def _names(place: Place, folder: str) -> list[str]:

@@ -7,7 +7,8 @@ import os
 from holdfast.core.stream import is_stream_name
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
-from holdfast.store.segments import EVENTS, STUB
+from holdfast.store import segments
+from holdfast.store.segments import EVENTS
 from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def in_worktree(fs: FileSystem, root: str) -> list[str]:
     for user in _names(fs, sessions):
         for session in _names(fs, os.path.join(sessions, user)):
             name = f"sessions/{user}/{session}"
-            if is_stream_name(name) and _names(fs, os.path.join(sessions, user, session)) != [STUB]:
+            names = _names(fs, os.path.join(sessions, user, session))
+            if is_stream_name(name) and any(segments.belongs(name, segment) for segment in names):
                 found.append(name)
     return found
 

@@ -12,7 +12,12 @@ if TYPE_CHECKING:
 
 VIEWS = ("STATE.md", "state.json")
 _MADE = (*VIEWS, ".continue-here.md", "archived", "stream")
-"""What may be in conflict until `heal` has made it anew or settled it; segments never are."""
+"""What may be in conflict until `heal` has made it anew, settled it or put it back, besides long messages; segments
+never are."""
+
+
+def _is_made(name: str) -> bool:
+    return name in _MADE or (name.startswith("message-") and name.endswith(".txt"))
 
 
 class Broken(AssertionError):
@@ -72,7 +77,7 @@ class Tree:
         """After a git command that may have stopped: only views may be in conflict; heal, and go on."""
         for _ in range(30):
             conflicts = self.unmerged()
-            wrong = [path for path in conflicts if os.path.basename(path) not in _MADE]
+            wrong = [path for path in conflicts if not _is_made(os.path.basename(path))]
             if wrong:
                 raise Broken(f"conflict in {wrong}")
             if conflicts:

@@ -295,6 +295,8 @@ class History:
                 found += [f"{stream} {commit_id}" for commit_id in ids]
                 shown[stream] = json.dumps(handle.state, sort_keys=True)
                 self._check_short_ids(handle)
+                if isinstance(handle, Session):
+                    self._check_messages(handle)
                 workspace.touch(handle)
             workspace.publish()
             for stream in workspace.sessions():
@@ -302,6 +304,12 @@ class History:
                     shown[f"{stream}/{view}"] = (workspace.store.get(f"{stream}/{view}") or b"").decode()
         shown["ids"] = json.dumps(sorted(found))
         return shown
+
+    def _check_messages(self, session: Session) -> None:
+        """The texts of long messages are files; a revert takes them away with the commit that added them."""
+        gone = [entry["path"] for entry in session.stale() if "/message-" in entry["path"]]
+        if gone and not self.reverted:
+            raise Broken(f"{session.stream} has lost {gone}")
 
     @staticmethod
     def _check_short_ids(handle: Handle) -> None:

@@ -32,6 +32,12 @@ def heal(workspace: Workspace) -> list[Fault]:
     marks = [path for path in conflicted if _is_mark(path)]
     faults = [_settled(store, path) for path in segments if store.settle_conflict(path)]
     faults += [_settled_mark(store, path) for path in marks]
+    moved = []
+    for path in conflicted:
+        if path.startswith(("sessions/", "history/")) and path not in (*views, *marks):
+            changed = store.put_back(path)
+            moved += changed
+            faults += [_put_back(path, changed)] if changed else []
     made = []
     for path in views:
         stream = store.stream_at(os.path.dirname(path))
@@ -51,7 +57,7 @@ def heal(workspace: Workspace) -> list[Fault]:
     # Untracked, it would stand in the way of the next merge that brings it.
     named = [f.where for f in faults if f.action == checkup.WRITTEN_AGAIN and store.in_git]
     named = [path for path in named if git_ask.tracked(store.root, [os.path.dirname(path)])]
-    staged = sorted({*segments, *back, *named, *marks, *views, *made, *_tracked_views(store, faults)})
+    staged = sorted({*segments, *moved, *back, *named, *marks, *views, *made, *_tracked_views(store, faults)})
     if staged and not git_ask.stage(store.root, staged):
         faults.append(Fault("", ".", "git did not stage the healed files", action="stage them with git add"))
     for path in conflicted:
@@ -76,17 +82,26 @@ def _is_mark(path: str) -> bool:
     from holdfast.store import archive, segments
 
     name = os.path.basename(path)
-    live = path.startswith(("sessions/", "events/sessions/")) and name == segments.STUB
-    return live or (path.startswith("history/") and path.count("/") == 3 and name == archive.OWNER)
+    owner = path.startswith("history/") and path.count("/") == 3 and name == archive.OWNER
+    return owner or (path.startswith(("sessions/", "history/", "events/")) and name == segments.STUB)
 
 
 def _settled_mark(store: FilesStore, path: str) -> Fault:
-    """A stub stays only where a session is archived: git may have moved it to the folder of another session, whose
-    views look like those of one that is gone. The name of an archive is written again by the check that follows."""
+    """A stub stays only in the old folders of a session that is archived: git may have moved it to those of another,
+    or to the archive, whose views look alike. The name of an archive is written again by the check that follows."""
+    from holdfast.store import segments
+
     stream = "/".join(path.removeprefix("events/").split("/")[:3])
-    if stream.startswith("sessions/") and not store.is_archived(stream):
+    is_stub = os.path.basename(path) == segments.STUB
+    if is_stub and not (stream.startswith("sessions/") and store.is_archived(stream)):
         store.drop_file(path)
     return Fault("", path, "a merge left it in conflict", harmless=True, action="settled")
+
+
+def _put_back(path: str, changed: list[str]) -> Fault:
+    """What is said of a file that git had put into the folder of another session."""
+    action = f"put back where it was added: {', '.join(other for other in changed if other != path)}"
+    return Fault("", path, "a merge left it in conflict", harmless=True, action=action)
 
 
 def _settled(store: FilesStore, path: str) -> Fault:

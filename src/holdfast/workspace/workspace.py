@@ -278,8 +278,13 @@ class Workspace:
         if self.store.capabilities.name == "files":
             from holdfast.store.files import FilesStore
 
-            assert isinstance(self.store, FilesStore)
-            return Beside(os.path.dirname(self.where), self.store.folder_of(stream))
+            store = self.store
+            assert isinstance(store, FilesStore)
+
+            def keep(path: str) -> None:
+                store.keep(stream, path)
+
+            return Beside(os.path.dirname(self.where), store.folder_of(stream), keep=keep)
         return Beside(find.project_root(os.getcwd()))
 
     @property

@@ -1,0 +1,112 @@
+"""The texts of long messages are files of their session: git can neither destroy nor misplace them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import holdfast
+
+TEXT = "".join(f"line {number} of what the tool said\n" for number in range(2_000))
+
+
+def begin(goal: str) -> str:
+    with holdfast.open() as workspace:
+        return workspace.start(goal).id
+
+
+def say(session_id: str, text: str = TEXT) -> None:
+    with holdfast.open() as workspace:
+        workspace.session(session_id).add_message("tool", text)
+
+
+def texts(session_id: str) -> list[str]:
+    with holdfast.open() as workspace:
+        return [message.get("text", "") for message in workspace.session(session_id).recent()]
+
+
+def save(git, message: str) -> None:
+    git("add", "-A")
+    git("commit", "-q", "-m", message)
+
+
+def destroy_by_reset(git) -> None:
+    git("add", "-A")
+    git("reset", "-q", "--hard", "HEAD")
+
+
+def destroy_by_clean(git) -> None:
+    git("clean", "-fdq")
+
+
+def destroy_by_stash(git) -> None:
+    git("stash", "push", "-q", "-u")
+    git("stash", "drop", "-q")
+
+
+@pytest.mark.parametrize("destroy", [destroy_by_reset, destroy_by_clean, destroy_by_stash])
+def test_what_git_destroys_comes_back(repository: Path, git, destroy) -> None:
+    """A message whose file no git commit had is whole again after heal."""
+    session_id = begin("Ship it")
+    save(git, "begin")
+    say(session_id)
+    destroy(git)
+    assert not list(repository.rglob(".state/sessions/**/message-*.txt"))
+    with holdfast.open() as workspace:
+        workspace.heal()
+    assert texts(session_id) == [TEXT]
+
+
+def test_one_that_another_branch_has_stays_there(repository: Path, git) -> None:
+    """A text comes back only where a commit of the session tells of it."""
+    session_id = begin("Ship it")
+    save(git, "begin")
+    git("checkout", "-q", "-b", "other")
+    say(session_id)
+    save(git, "said")
+    git("checkout", "-q", "main")
+    with holdfast.open() as workspace:
+        workspace.heal()
+    assert not list(repository.rglob(".state/sessions/**/message-*.txt"))
+    git("checkout", "-q", "other")
+    assert texts(session_id) == [TEXT]
+
+
+def test_a_session_that_is_forgotten_takes_its_texts_along(repository: Path, git) -> None:
+    """Nothing of the text is left below the git directory or in the workspace."""
+    session_id = begin("Ship it")
+    say(session_id)
+    assert [path for path in repository.rglob("message-*.txt") if ".git" in path.parts]
+    with holdfast.open() as workspace:
+        workspace.store.forget(f"sessions/alice/{session_id}")
+    assert not list(repository.rglob("message-*.txt"))
+
+
+@pytest.mark.parametrize("onto", ["one", "two"])
+def test_one_that_git_would_move_to_another_session_is_put_back(repository: Path, git, onto: str) -> None:
+    """One branch reverts a session and begins one whose views look like it, the other one adds a message: git says that
+    its file should perhaps be moved; heal puts it where it was added."""
+    first = begin("Ship the parser")
+    save(git, "begin")
+    git("checkout", "-q", "-b", "one")
+    git("revert", "--no-edit", "HEAD")
+    second = begin("Ship the printer")
+    save(git, "another session")
+    git("checkout", "-q", "-b", "two", "main")
+    say(first)
+    save(git, "said")
+    git("checkout", "-q", onto)
+    other = "two" if onto == "one" else "one"
+    said = git("merge", "-s", "recursive", "--no-edit", other, ok=False)
+    assert "file location" in said, "git no longer takes the folder for renamed"
+    with holdfast.open() as workspace:
+        faults = workspace.heal()
+    assert any("put back where it was added" in (fault.action or "") for fault in faults)
+    assert git("diff", "--name-only", "--diff-filter=U") == ""
+    save(git, "merged")
+    assert texts(first) == [TEXT]
+    sessions = repository / ".state" / "sessions" / "alice"
+    assert os.listdir(sessions / first / "context")
+    assert not list((sessions / second).glob("context/*"))

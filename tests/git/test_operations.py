@@ -278,6 +278,28 @@ def test_a_restored_backup_does_not_write_over_what_came_later(
     assert project.notes() == clone.notes()
 
 
+def test_a_backup_is_restored_under_a_program_that_goes_on(repository: Path, git, tmp_path: Path) -> None:
+    """A server has the workspace open while its folder is set back: its next commit is stored, and nothing is lost."""
+    state = repository / ".state"
+    with holdfast.open() as workspace:
+        session_id = workspace.start("Ship it").id
+        workspace.session(session_id).note("before the backup")
+    shutil.copytree(state, tmp_path / "backup", symlinks=True)
+    git("commit", "-q", "--allow-empty", "-m", "HEAD moves, so there is another segment")
+    with holdfast.open() as server, holdfast.open() as other:
+        other.session(session_id).note("after the backup")
+        session = server.session(session_id)
+        assert session.state["notes"]["count"] == 2
+        server.project.add_fact("the server has written")
+        shutil.rmtree(state)
+        shutil.copytree(tmp_path / "backup", state, symlinks=True)
+        session.note("after going back")
+    with holdfast.open() as workspace:
+        workspace.heal()
+        texts = [note["text"] for note in workspace.session(session_id).state["notes"]["last"]]
+    assert sorted(texts) == ["after going back", "after the backup", "before the backup"]
+
+
 def test_a_clone_that_converts_line_endings(project: Project, git, tmp_path: Path) -> None:
     """Where git is told to write CRLF, segments are read, written and merged as everywhere."""
     project.note("one")

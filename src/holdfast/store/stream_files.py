@@ -125,7 +125,12 @@ class StreamFiles(StreamPut):
         )
         if unknown or kept.knows_more(self._place, self.stream, writer, self._memory, self._listed):
             writer = identity.renew(writer)
-            self._memory = None
+            # If the folder turned out to be a copy, the new name has segments by now, and the note tells of them.
+            self._folder_stamp = -1
+            self._names()
+            self._note = read_note(self._fs, self._lock_fd)
+            memory = decode_memory(self._note)
+            self._memory = memory if memory and memory.writer == writer else None
         self._own_generation = 0
         return self._memory or BLANK._replace(writer=writer)
 

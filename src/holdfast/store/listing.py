@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from holdfast.core.stream import is_stream_name
-from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
 from holdfast.store import segments
 from holdfast.store.segments import EVENTS
@@ -19,8 +19,8 @@ def newest(store: FilesStore, fs: FileSystem, user: str | None, limit: int) -> t
     """The newest sessions, and how many there are: only those that are returned are looked at."""
     sessions, history = os.path.join(store.root, EVENTS, "sessions"), os.path.join(store.root, "history")
     found = []
-    for owner in [user] if user else steps.names_in(fs, sessions):
-        found += [(name, owner) for name in steps.names_in(fs, os.path.join(sessions, owner))]
+    for owner in [user] if user else _names(fs, sessions):
+        found += [(name, owner) for name in _names(fs, os.path.join(sessions, owner))]
     found.sort(reverse=True)
     chosen: list[str] = []
     for name, owner in found:
@@ -28,30 +28,33 @@ def newest(store: FilesStore, fs: FileSystem, user: str | None, limit: int) -> t
             break
         if store.is_stream(f"sessions/{owner}/{name}"):
             chosen.append(f"sessions/{owner}/{name}")
-    put_away = {
-        name
-        for month in steps.names_in(fs, history)
-        for name in steps.names_in(fs, os.path.join(history, month))
-    }
+    put_away = {name for month in _names(fs, history) for name in _names(fs, os.path.join(history, month))}
+    if not put_away:
+        return chosen, len(found)
     gone = sum(not store.is_stream(f"sessions/{owner}/{name}") for name, owner in found if name in put_away)
     return chosen, len(found) - gone
 
 
 def in_worktree(fs: FileSystem, root: str) -> list[str]:
     """The sessions in the workspace of another worktree; none if it cannot be read."""
-    sessions = os.path.join(root, EVENTS, "sessions")
-    found = []
-    for user in _names(fs, sessions):
-        for session in _names(fs, os.path.join(sessions, user)):
+    try:
+        return list(_sessions(fs, os.path.join(root, EVENTS, "sessions")))
+    except OSError:
+        return []
+
+
+def _sessions(fs: FileSystem, sessions: str) -> Iterator[str]:
+    for user in sorted(_names(fs, sessions)):
+        for session in sorted(_names(fs, os.path.join(sessions, user))):
             name = f"sessions/{user}/{session}"
             names = _names(fs, os.path.join(sessions, user, session))
             if is_stream_name(name) and any(segments.belongs(name, segment) for segment in names):
-                found.append(name)
-    return found
+                yield name
 
 
 def _names(fs: FileSystem, folder: str) -> list[str]:
+    """The names in a folder, in no order: there may be ten thousand."""
     try:
-        return sorted(fs.names(folder))
-    except OSError:
+        return fs.names(folder)
+    except (FileNotFoundError, NotADirectoryError):
         return []

@@ -23,7 +23,10 @@ class StreamPut(StreamNote):
         now = self._place.clock()
         commit_id = ids.next_id(max(tail.head, memory.clock), now, memory.writer)
         line, commit = codec.encode(planned.draft, commit_id, moment.iso(now), memory.sum, planned.content)
-        line = segments.laid_out(self._segment_path.rpartition(os.sep)[2], self._opening, line)
+        if len(line) <= segments.LONG:
+            line = self._opening + line[1:]
+        else:
+            line = segments.laid_out(self._segment_path.rpartition(os.sep)[2], self._opening, line)
         try:
             steps.write_whole(self._fs, self._segment_fd, line)
         except OSError as error:

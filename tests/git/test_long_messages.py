@@ -84,6 +84,21 @@ def test_a_session_that_is_forgotten_takes_its_texts_along(repository: Path, git
     assert not list(repository.rglob("message-*.txt"))
 
 
+def test_after_a_month_there_is_no_second_name(repository: Path, git) -> None:
+    """A text that is where it belongs is not kept for ever below the git directory."""
+    session_id = begin("Ship it")
+    say(session_id)
+    (link,) = [path for path in repository.rglob("message-*.txt") if ".git" in path.parts]
+    with holdfast.open() as workspace:
+        workspace.heal()
+    assert link.exists()
+    os.utime(link, (1, 1))
+    with holdfast.open() as workspace:
+        workspace.heal()
+    assert not link.exists()
+    assert texts(session_id) == [TEXT]
+
+
 @pytest.mark.parametrize("onto", ["one", "two"])
 def test_one_that_git_would_move_to_another_session_is_put_back(repository: Path, git, onto: str) -> None:
     """One branch reverts a session and begins one whose views look like it, the other one adds a message: git says that

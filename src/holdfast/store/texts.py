@@ -7,7 +7,7 @@ session tells of it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from holdfast.errors import InvalidName
 from holdfast.fs import steps
@@ -33,29 +33,25 @@ def bring_back(
     if place.head.is_replaying():
         return []
     faults = []
-    for stream, link in _links(place):
-        name = os.path.basename(link)
+    for stream, links in _links(place):
         folder = os.path.join(folder_of(stream), "context")
-        if name in steps.names_in(place.fs, folder):
-            if place.fs.stat(link).st_mtime_ns < place.clock() * 1_000_000 - _KEPT_NS:
-                kept.drop(place, link)
-            continue
-        handle = handle_of(stream)
-        with handle.mutex:
-            if not any(name.encode() in line for line in handle.read(None).lines):
-                continue
-        steps.make_folders(place.fs, folder)
-        data = steps.read_whole(place.fs, link)
-        steps.replace(place.fs, os.path.join(folder, name), data, tag=place.tag, durable=True)
-        steps.sync_names(place.fs, folder, os.path.dirname(place.root))
-        where = os.path.relpath(os.path.join(folder, name), place.root)
-        what = "a text that git removed from the working tree before a git commit had it"
-        faults.append(Fault(stream, where, what, harmless=True, action="brought back"))
+        present = set(steps.names_in(place.fs, folder))
+        missing = [link for link in links if os.path.basename(link) not in present]
+        _forget_old(place, set(links) - set(missing))
+        for link in _referred(handle_of(stream), missing) if missing else ():
+            name = os.path.basename(link)
+            steps.make_folders(place.fs, folder)
+            data = steps.read_whole(place.fs, link)
+            steps.replace(place.fs, os.path.join(folder, name), data, tag=place.tag, durable=True)
+            steps.sync_names(place.fs, folder, os.path.dirname(place.root))
+            where = os.path.relpath(os.path.join(folder, name), place.root)
+            what = "a text that git removed from the working tree before a git commit had it"
+            faults.append(Fault(stream, where, what, harmless=True, action="brought back"))
     return faults
 
 
-def _links(place: Place) -> Iterator[tuple[str, str]]:
-    """Every kept text: its stream and the path of the link."""
+def _links(place: Place) -> Iterator[tuple[str, list[str]]]:
+    """Every stream with kept texts, and the paths of their links."""
     from holdfast.core.stream import checked_stream
 
     for folder in kept.folders(place):
@@ -64,6 +60,26 @@ def _links(place: Place) -> Iterator[tuple[str, str]]:
                 stream = checked_stream(flat.replace("+", "/"))
             except InvalidName:
                 continue
-            for name in steps.names_in(place.fs, os.path.join(folder, flat)):
-                if name.startswith(PREFIX):
-                    yield stream, os.path.join(folder, flat, name)
+            held = os.path.join(folder, flat)
+            names = [name for name in steps.names_in(place.fs, held) if name.startswith(PREFIX)]
+            if names:
+                yield stream, [os.path.join(held, name) for name in names]
+
+
+def _referred(handle: StreamFiles, links: list[str]) -> list[str]:
+    """Those of the links whose text a commit of the stream tells of."""
+    wanted = {os.path.basename(link).encode(): link for link in links}
+    found: dict[bytes, str] = {}
+    with handle.mutex:
+        for line in handle.read(None).lines:
+            if PREFIX.encode() in line:
+                found |= {name: link for name, link in wanted.items() if name in line}
+    return list(found.values())
+
+
+def _forget_old(place: Place, links: Iterable[str]) -> None:
+    """A text that its session has had for a month needs no second name."""
+    old = place.clock() * 1_000_000 - _KEPT_NS
+    for link in links:
+        if place.fs.stat(link).st_mtime_ns < old:
+            kept.drop(place, link)

@@ -223,10 +223,10 @@ class FilesStore:
             raise _mapped(error, stream) from error
 
     def check(self, *, fix: bool = False) -> list[Fault]:
-        from holdfast.store import checkup, restore
+        from holdfast.store import checkup, old_places, restore
 
         try:
-            faults = checkup.stray_files(self._place, fix=fix)
+            faults = checkup.stray_files(self._place, fix=fix) + old_places.check(self._place, fix=fix)
             if fix:
                 faults += restore.put_back(self._place, [*self.streams(), *self.archived()], self._handle)
                 faults += self.salvage()

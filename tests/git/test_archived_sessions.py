@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -160,6 +161,43 @@ def test_a_stub_that_git_moves_to_another_session_is_settled(repository: Path, g
     assert git("diff", "--name-only", "--diff-filter=U") == ""
     assert count(repository, place) == count(repository, other) == 3
     assert not list((repository / ".state" / "sessions" / other).rglob("archived"))
+
+
+def test_a_stub_that_git_put_into_an_archive_is_settled(repository: Path, git) -> None:
+    """A merge left the stub of one session in conflict in the archive of another: it belongs nowhere there."""
+    place = work()
+    with holdfast.open() as workspace:
+        upkeep.archive(workspace, place)
+    git("add", "-A")
+    git("commit", "-q", "-m", "archived")
+    session_id = place.split("/")[1]
+    stub = Path(".state") / "history" / session_id[:7] / session_id / "archived"
+    stub.write_text("Archived: somewhere\n")
+    blob = git("hash-object", "-w", str(stub)).strip()
+    Path("entries").write_text(f"100644 {blob} 3\t{stub}\n")
+    subprocess.run(["git", "update-index", "--index-info"], input=Path("entries").read_bytes(), check=True)
+    assert "archived" in git("diff", "--name-only", "--diff-filter=U")
+    with holdfast.open() as workspace:
+        assert [fault for fault in workspace.heal() if not fault.harmless] == []
+    assert git("diff", "--name-only", "--diff-filter=U") == ""
+    assert not stub.exists()
+    assert count(repository, place) == 3
+
+
+def test_an_empty_folder_is_no_session(repository: Path, git) -> None:
+    """A folder that lost its last file does not hide that the session is archived, nor get its views."""
+    place = work()
+    with holdfast.open() as workspace:
+        upkeep.archive(workspace, place)
+    live = repository / ".state" / "events" / "sessions" / place
+    for path in live.iterdir():
+        path.unlink()
+    with holdfast.open() as workspace:
+        assert workspace.sessions() == []
+        session = workspace.session(place)
+        workspace.touch(session)
+        workspace.publish()
+    assert not (repository / ".state" / "sessions" / place / "STATE.md").exists()
 
 
 def test_nothing_is_brought_back_in_the_midst_of_a_merge(repository: Path, git) -> None:

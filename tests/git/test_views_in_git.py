@@ -139,6 +139,25 @@ def test_commits_name_their_session(session: str, repository: Path, git, monkeyp
     assert "work" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("archived", [False, True])
+def test_commits_are_found_by_the_segments_in_them(session: str, git, capsys, archived: bool) -> None:
+    """Without a trailer and without views in git, `log --git` finds what holds the session's segments, and no more."""
+    assert main(["init", "--views", "local"]) == 0
+    git("add", "-A")
+    git("commit", "-q", "-m", "it holds segments")
+    git("commit", "-q", "--allow-empty", "-m", "it holds none")
+    if archived:
+        assert main(["archive", "--session", session]) == 0
+        git("add", "-A")
+        git("commit", "-q", "-m", "it holds joined ones")
+    capsys.readouterr()
+    assert main(["log", "--git", "--session", session]) == 0
+    said = capsys.readouterr().out
+    assert "it holds segments" in said
+    assert "it holds none" not in said
+    assert ("it holds joined ones" in said) == archived
+
+
 def test_a_hook_of_somebody_else_is_left_alone(repository: Path, git, capsys) -> None:
     """An existing hook is not touched; the message says what to add."""
     hook = repository / ".git" / "hooks" / "prepare-commit-msg"

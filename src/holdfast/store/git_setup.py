@@ -109,7 +109,7 @@ def commits_of(root: str, session: str, limit: int) -> list[dict[str, str]]:
     """The git commits that name a session in their trailer or that changed its segments, newest first."""
     form = "%H%x1f%cI%x1f%an%x1f%s%x1f%(trailers:key=Holdfast-Session,valueonly,separator=%x2C)%x1e"
     text = git_ask.run(root, "log", f"--max-count={max(limit, 1) * 50}", f"--format={form}") or b""
-    touching = git_ask.lines(root, "log", "--format=%H", "--", f":(glob)sessions/*/{session}/**")
+    touching = git_ask.lines(root, "log", "--format=%H", "--", f":(glob)events/**/{session}/**")
     touched = set(touching)
     found = []
     for record in text.decode("utf-8", "replace").split("\x1e"):

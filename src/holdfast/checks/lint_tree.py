@@ -275,6 +275,6 @@ def _session_of(file: File) -> str:
 
 def _session_folders(file: File) -> list[str]:
     session = _session_of(file)
-    if not session or "/sessions/" not in f"/{file.path}":
-        return []
+    if not session or "/sessions/" not in f"/{file.path}" or file.path.startswith(".state/events/"):
+        return []  # the segments of a session are in a folder of their own: it counts once
     return [file.path[: file.path.index(session) + len(session)]]

@@ -8,6 +8,7 @@ import pytest
 
 import holdfast
 from holdfast.edge.cli import main
+from holdfast.workspace import upkeep
 
 
 def diverge(git, session: str) -> None:
@@ -94,7 +95,10 @@ def test_a_merge_of_older_commits_makes_a_view_stale(session: str, git) -> None:
 
 
 def test_views_can_stay_out_of_git(session: str, git) -> None:
-    """With local views nothing but segments is tracked, also if the views were tracked before."""
+    """With local views nothing but segments is tracked, also if the views were tracked before, and in the archive."""
+    with holdfast.open() as workspace:
+        upkeep.archive(workspace, workspace.start("Put away").id)
+        workspace.switch(session)
     git("add", "-A")
     git("commit", "-q", "-m", "with views")
     assert main(["init", "--views", "local"]) == 0

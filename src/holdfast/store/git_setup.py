@@ -60,7 +60,7 @@ def keep_views_local(root: str, fs: FileSystem = POSIX) -> bool:
         lines = "".join(f"{view}\n" for view in missing)
         new = f"{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{_LOCAL_VIEWS}{lines}"
         steps.replace(fs, path, new.encode(), tag="views", durable=True)
-    tracked = [f":(glob)sessions/**/{view}" for view in VIEWS]
+    tracked = [f":(glob){folder}/**/{view}" for folder in ("sessions", "history") for view in VIEWS]
     listed = git_ask.lines(root, "ls-files", "--", *tracked)
     if listed:
         git_ask.run(root, "rm", "-q", "--cached", "--", *listed)

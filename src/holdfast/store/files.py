@@ -127,9 +127,8 @@ class FilesStore:
             found.append(f"users/{user}")
         for user in self._folders(f"{EVENTS}/sessions"):
             if f"sessions/{user}".startswith(prefix[: len(f"sessions/{user}")]):
-                found += [
-                    f"sessions/{user}/{session}" for session in self._folders(f"{EVENTS}/sessions/{user}")
-                ]
+                sessions = self._folders(f"{EVENTS}/sessions/{user}")
+                found += [f"sessions/{user}/{session}" for session in sessions]
         return sorted(name for name in found if name.startswith(prefix) and self.is_stream(name))
 
     def put(self, name: str, data: bytes | None) -> None:
@@ -208,9 +207,8 @@ class FilesStore:
 
     def folder_of(self, stream: str) -> str:
         """Where a stream's files lie: its own folder, or the archive's if it was archived."""
-        moved = segments.archive_of(self.root, checked_stream(stream))
-        if moved and not self.is_stream(stream) and self.is_archived(stream):
-            return moved
+        if not self.is_stream(stream) and self.is_archived(stream):
+            return segments.archive_of(self.root, stream)
         return os.path.join(self.root, *stream.split("/"))
 
     def size_of(self, stream: str) -> int:
@@ -277,7 +275,8 @@ class FilesStore:
         )
 
     def stream_at(self, folder: str) -> str:
-        """The stream whose files lie in a folder (relative to the workspace), live or archived; empty if none do."""
+        """The stream whose files or segments lie in a folder (relative to the workspace), live or archived; or none."""
+        folder = folder.removeprefix(f"{EVENTS}/")
         if not folder.startswith("history/"):
             return folder if is_stream_name(folder) else ""
         from holdfast.store import archive
@@ -298,7 +297,7 @@ class FilesStore:
         another stream, which ``check`` puts back."""
         from holdfast.store import restore
 
-        stream = self.stream_at(os.path.dirname(path).removeprefix(f"{EVENTS}/"))
+        stream = self.stream_at(os.path.dirname(path))
         handle = self._handle(stream)
         with handle.mutex:
             try:
@@ -314,7 +313,10 @@ class FilesStore:
         """Move a file that a merge put into the folder of another session to where it was added."""
         from holdfast.store import moved
 
-        return moved.put_back(self._place, path)
+        try:
+            return moved.put_back(self._place, path)
+        except OSError as error:
+            raise _mapped(error, path) from error
 
     def keep(self, stream: str, path: str) -> None:
         """Keep a file of a session out of git's reach until git has it."""
@@ -340,8 +342,7 @@ class FilesStore:
         self._handles.clear()
 
     def __del__(self) -> None:
-        """Whoever drops a workspace without closing it does not keep its files open. Only on a real file system: what
-        a crash laboratory left behind must not act once more."""
+        """Whoever drops a workspace keeps no files open. What a crash laboratory left behind must not act once more."""
         if not getattr(self, "_closed", True) and self._fs is POSIX:
             self.close()
 

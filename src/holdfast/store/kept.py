@@ -10,6 +10,7 @@ under a new name; a name that git may know is never used twice.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from holdfast.errors import InvalidName
 from holdfast.fs import steps
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 FOLDER = "kept"
 PLACES = "places"
+MONTH_MS = 30 * 86_400_000
+"""So long links are kept: a commit that a ref leads to today can be reset, amended or dropped tomorrow."""
 
 
 def folders(place: Place) -> list[str]:
@@ -113,19 +116,26 @@ def _note_place(place: Place, writer: str) -> None:
 
 def links(place: Place) -> list[tuple[str, str]]:
     """Every kept segment: its stream and the path of the link."""
+    return [
+        (stream, path)
+        for stream, paths in held(place)
+        for path in paths
+        if segments.is_segment(os.path.basename(path))
+    ]
+
+
+def held(place: Place) -> Iterator[tuple[str, list[str]]]:
+    """Every stream of which something is kept, and the paths of the links."""
     from holdfast.core.stream import checked_stream
 
-    found = []
     for folder in folders(place):
         for flat in _names(place, folder):
             try:
                 stream = checked_stream(flat.replace("+", "/"))
             except InvalidName:
                 continue
-            for name in _names(place, os.path.join(folder, flat)):
-                if segments.is_segment(name):
-                    found.append((stream, os.path.join(folder, flat, name)))
-    return found
+            own = os.path.join(folder, flat)
+            yield stream, [os.path.join(own, name) for name in _names(place, own)]
 
 
 def drop(place: Place, path: str) -> None:

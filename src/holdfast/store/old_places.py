@@ -16,8 +16,6 @@ from holdfast.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from holdfast.store.stream_reader import Place
 
-MOVED = "moved to events/"
-
 
 def check(place: Place, *, fix: bool) -> list[Fault]:
     """Every folder with such segments; with ``fix``, moved durably. One that is in both places stays in both."""
@@ -29,7 +27,9 @@ def check(place: Place, *, fix: bool) -> list[Fault]:
             continue
         if fix:
             _move(place, old, os.path.join(place.root, segments.EVENTS, folder), names)
-        action = MOVED if fix else "they are not read; `holdfast doctor --fix` moves them to events/"
+        action = (
+            "moved to events/" if fix else "they are not read; `holdfast doctor --fix` moves them to events/"
+        )
         what = f"{len(names):,} segments in a place of earlier versions"
         faults.append(Fault("", f"{folder}/events", what, harmless=fix, action=action))
     return faults

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from holdfast.store.stream_reader import Place
 
 
-_KEPT_MS = 30 * 86_400_000
-
-
 PUT_BACK = "put back where it belongs"
 
 
@@ -147,13 +144,12 @@ def salvage(place: Place, handle_of: Callable[[str], StreamFiles]) -> list[Fault
     """Bring back every kept segment that the working tree has lost and that no ref leads to.
 
     Not in the midst of a rebase, whose next step may bring the same file. Git is asked only if something is
-    missing. Links are kept for a month, since a commit that a ref leads to today can be reset, amended or dropped
-    tomorrow; then those that git has are forgotten.
+    missing. After a month those that git has are forgotten.
     """
     if place.head.is_replaying():
         return []
     links = kept.links(place)
-    old = place.clock() - _KEPT_MS
+    old = place.clock() - kept.MONTH_MS
     wanted = [
         (stream, path, first)
         for stream, path in links

@@ -16,10 +16,9 @@ from itertools import count
 
 from holdfast.core import commit as codec
 from holdfast.core.hashing import blake2b
+from holdfast.store.segments import SALTED
 from holdfast.typed import Record
 
-OPENING = b"{\t"
-"""How a salted line begins."""
 _PIECE = 64
 _NEAR = 4096
 """How far back a line is searched for what it says again."""
@@ -49,7 +48,7 @@ def salted(line: bytes, key: bytes) -> bytes:
     if not any(_is_repeated(line, at) for at in pieces[:: 1 + len(pieces) // _SAMPLES]):
         return line
     texts, draws = _Texts(line), _draws(key)
-    parts, done = [OPENING], 1
+    parts, done = [SALTED], 1
     for start in pieces:
         if not _is_repeated(line, start):
             continue

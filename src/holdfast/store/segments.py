@@ -124,8 +124,7 @@ def is_segment(name: str) -> bool:
 
 
 def belongs(stream: str, name: str) -> bool:
-    """Whether a file is a segment of this stream. Git can put one into the folder of another session, if both have
-    views that look alike and one of the folders is gone: its name still says whose it is."""
+    """Whether a file is a segment of this stream: somebody may have put it into the folder of another one."""
     return is_segment(name) and tag_in(name) in ("", tag_of(stream))
 
 

@@ -7,9 +7,8 @@ session tells of it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from holdfast.errors import InvalidName
 from holdfast.fs import steps
 from holdfast.store import kept
 from holdfast.store.protocol import Fault
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from holdfast.store.stream_reader import Place
 
 PREFIX = "message-"
-_KEPT_NS = 30 * 86_400_000_000_000
 
 
 def bring_back(
@@ -33,7 +31,10 @@ def bring_back(
     if place.head.is_replaying():
         return []
     faults = []
-    for stream, links in _links(place):
+    for stream, held in kept.held(place):
+        links = [link for link in held if os.path.basename(link).startswith(PREFIX)]
+        if not links:
+            continue
         folder = os.path.join(folder_of(stream), "context")
         present = set(steps.names_in(place.fs, folder))
         missing = [link for link in links if os.path.basename(link) not in present]
@@ -50,22 +51,6 @@ def bring_back(
     return faults
 
 
-def _links(place: Place) -> Iterator[tuple[str, list[str]]]:
-    """Every stream with kept texts, and the paths of their links."""
-    from holdfast.core.stream import checked_stream
-
-    for folder in kept.folders(place):
-        for flat in steps.names_in(place.fs, folder):
-            try:
-                stream = checked_stream(flat.replace("+", "/"))
-            except InvalidName:
-                continue
-            held = os.path.join(folder, flat)
-            names = [name for name in steps.names_in(place.fs, held) if name.startswith(PREFIX)]
-            if names:
-                yield stream, [os.path.join(held, name) for name in names]
-
-
 def _referred(handle: StreamFiles, links: list[str]) -> list[str]:
     """Those of the links whose text a commit of the stream tells of."""
     wanted = {os.path.basename(link).encode(): link for link in links}
@@ -79,7 +64,7 @@ def _referred(handle: StreamFiles, links: list[str]) -> list[str]:
 
 def _forget_old(place: Place, links: Iterable[str]) -> None:
     """A text that its session has had for a month needs no second name."""
-    old = place.clock() * 1_000_000 - _KEPT_NS
+    old = place.clock() - kept.MONTH_MS
     for link in links:
-        if place.fs.stat(link).st_mtime_ns < old:
+        if place.fs.stat(link).st_mtime_ns < old * 1_000_000:
             kept.drop(place, link)

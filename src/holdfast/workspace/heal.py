@@ -105,7 +105,7 @@ def _put_back(path: str, changed: list[str]) -> Fault:
 
 
 def _settled(store: FilesStore, path: str) -> Fault:
-    stream = store.stream_at(os.path.dirname(path).removeprefix("events/"))
+    stream = store.stream_at(os.path.dirname(path))
     return Fault(stream, path, "a merge left it in conflict", harmless=True, action="all sides joined")
 
 

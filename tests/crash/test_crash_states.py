@@ -40,6 +40,21 @@ def test_enough_states_are_promised() -> None:
     assert sum(STATES.values()) >= scale.STATES
 
 
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name.replace(" ", "_"))
+def test_a_seed_lists_the_same_states_in_every_run(protocol: Protocol) -> None:
+    """Two recordings of a protocol give the same list of states, so that a failure can be looked at again."""
+
+    def listed() -> list[str]:
+        bench = Bench(scale.seed())
+        try:
+            protocol.run(bench)
+            return [state.made_by for state in bench.states(seed=scale.seed(), limit=10)]
+        finally:
+            bench.close()
+
+    assert listed() == listed()
+
+
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name.replace(" ", "_"))
 def test_every_state_after_a_cut(protocol: Protocol) -> None:

@@ -164,16 +164,11 @@ def _torn(content: bytes, step: Step, rng: random.Random) -> Iterator[tuple[str,
     """What may be left of one unsynced write on top of ``content``."""
     data, at, size = step.data, step.offset, len(step.data)
     first_block = -at % _BLOCK or _BLOCK
-    cuts = {
-        1,
-        size // 2,
-        size - 1,
-        first_block,
-        first_block + _BLOCK,
-        rng.randrange(size),
-        rng.randrange(size),
-    }
+    cuts = {1, size // 2, size - 1, first_block, first_block + _BLOCK}
     cuts |= {index + shift for index in range(size) if data[index] == 10 for shift in (0, 1)}
+    # Drawn from what is left, so that the number of states does not depend on what the dice show.
+    others = [cut for cut in range(1, size) if cut not in cuts]
+    cuts.update(rng.sample(others, min(2, len(others))))
     stale = content[-size:].rjust(size, b"\0") if content else b"\0" * size
     for cut in sorted(cut for cut in cuts if 0 < cut < size):
         head, tail = data[:cut], data[cut:]

@@ -21,7 +21,6 @@ from holdfast.fs.posix import POSIX
 from holdfast.store.files import FilesStore
 from holdfast.testing.crash_states import DiskState, crash_states, remove_tree, scratch_base, write_out
 from holdfast.testing.judge import SEGMENT, WORKSPACE, Opened, check_state, files_engine
-from holdfast.testing.plans import wall_clock
 from holdfast.testing.recording import Recording
 from holdfast.testing.witness import Acknowledged, append, events_of, verify
 from holdfast.testing.wrapped import SameDisk, WithoutSync
@@ -29,6 +28,8 @@ from holdfast.testing.wrapped import SameDisk, WithoutSync
 STREAM = "sessions/kim/2026-01-15-00000001"
 SECOND = "sessions/kim/2026-01-15-00000002"
 PROJECT = "project"
+FIRST_MS = 1_768_435_200_000
+"""When every recording begins: the states of a protocol are the same in every run."""
 
 
 class Bench:
@@ -54,6 +55,7 @@ class Bench:
         self.dropped = 0
         self._number = 0
         self._known = 0
+        self._ticks = itertools.count(FIRST_MS)
         self._wrap()
 
     def _wrap(self) -> None:
@@ -75,7 +77,7 @@ class Bench:
         self._wrap()
 
     def store(self, fs: FileSystem | None = None) -> FilesStore:
-        return FilesStore(self.root, clock=wall_clock, fs=fs or self.fs, bits=self.rng.getrandbits)
+        return FilesStore(self.root, clock=self._ticks.__next__, fs=fs or self.fs, bits=self.rng.getrandbits)
 
     def next_op(self, events: int = 0) -> str:
         """A new operation id; with ``events``, one whose commit has that many."""

@@ -97,7 +97,7 @@ def _torn(bench: Bench, kind: str) -> None:
     tails = {
         "half": line[: len(line) // 2],
         "zeros": b"\0" * 300,
-        "line": os.urandom(80).replace(b"\n", b"x") + b"\n",
+        "line": bench.rng.randbytes(80).replace(b"\n", b"x") + b"\n",
         "repeat": line + line[:40],
     }
     _tear(bench, tails[kind])

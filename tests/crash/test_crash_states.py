@@ -33,6 +33,9 @@ STATES = {
 # Combinations listed at each crash point, before a sample is taken; the short protocol is listed completely.
 LIMITS = {"forget other": 5000}
 
+# One protocol writes down the time stamps of git's HEAD, and those are the kernel's.
+SEEDED = [protocol for protocol in PROTOCOLS if protocol.name != "new git head"]
+
 
 def test_enough_states_are_promised() -> None:
     """The protocols together promise the number of states that the project promises."""
@@ -40,7 +43,7 @@ def test_enough_states_are_promised() -> None:
     assert sum(STATES.values()) >= scale.STATES
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name.replace(" ", "_"))
+@pytest.mark.parametrize("protocol", SEEDED, ids=lambda protocol: protocol.name.replace(" ", "_"))
 def test_a_seed_lists_the_same_states_in_every_run(protocol: Protocol) -> None:
     """Two recordings of a protocol give the same list of states, so that a failure can be looked at again."""
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import random
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -74,13 +77,13 @@ def place(repository: Path, git) -> str:
 
 
 def test_segments_with_the_same_text_are_not_alike(place: str, repository: Path, git, tmp_path: Path) -> None:
-    """Thirty segments of one writer hold nothing but the same text each; git finds no two of them alike."""
-    for number in range(30):
+    """Forty segments of one writer hold nothing but the same text each; git finds no two of them alike."""
+    for number in range(40):
         note_and_commit(git, place, f"note {number}")
     found = sorted(live(repository), key=lambda path: segments.number_of(path.name))[1:]
-    assert len(found) == 30
+    assert len(found) == 40
     assert renames(git, tmp_path / "likeness", found[::2], found[1::2]) == []
-    assert renames(git, tmp_path / "again", found[:15], found[15:]) == []
+    assert renames(git, tmp_path / "again", found[:20], found[20:]) == []
 
 
 def test_the_same_text_in_a_file_of_our_own_would_be_a_renaming(
@@ -92,7 +95,9 @@ def test_the_same_text_in_a_file_of_our_own_would_be_a_renaming(
     plain = []
     for number, path in enumerate(live(repository)[-2:], 1):
         plain.append(tmp_path / segments.name_of("project", segments.writer_of(path.name), number))
-        plain[-1].write_bytes(b"".join(segments.line_of(line) for line in path.read_bytes().splitlines(True)))
+        plain[-1].write_bytes(
+            b"".join(segments.line_of(line) + b"\n" for line in path.read_bytes().splitlines())
+        )
     assert renames(git, tmp_path / "likeness", plain[:1], plain[1:]) != []
 
 
@@ -160,25 +165,133 @@ def test_reverts_on_two_branches_with_a_text_that_repeats_itself(
         assert said == [REPEATED[kind]] * 2
 
 
+def segments_with(said: object, folder: Path, columns: list[int], *, blanks: bool = True) -> list[Path]:
+    """Segments with nothing but the same data each: of another writer each, and in the columns that are wanted."""
+    folder.mkdir(parents=True)
+    found: list[Path] = []
+    numbers = itertools.count()
+    while len(found) < len(columns):
+        writer = f"{next(numbers):08d}".replace("0", "w")
+        name = segments.name_of("project", writer, 1)
+        opening = segments.opening_of("project", name)
+        if len(opening) - 1 != columns[len(found)]:
+            continue
+        draft = codec.Draft((codec.Event("x.said", {"said": said}),), "ann", "agent")
+        clock = f"019bbef3{len(found) * 37:04x}0000"
+        at = f"2026-01-21T14:{len(found):02d}:03.{len(found):03d}Z"
+        line, _ = codec.encode(draft, f"{clock}-{writer}", at, codec.GENESIS)
+        found.append(folder / name)
+        found[-1].write_bytes(segments.shifted("project", name, line) if blanks else opening + line[1:])
+    return found
+
+
+def words(length: int) -> str:
+    """A text without repetitions."""
+    drawn = random.Random(length)
+    return " ".join(f"{drawn.getrandbits(40):x}" for _ in range(length // 10))[:length]
+
+
+SAID: dict[str, object] = {
+    "a text": TEXT,
+    "two pages": words(3700),
+    "four pages": words(8000),
+    "a chapter": words(60_000),
+    "a book": words(900_000),
+    **REPEATED,
+}
+
+
+@pytest.mark.parametrize("kind", SAID)
+def test_the_same_column_is_not_alike_either(tmp_path: Path, git, kind: str) -> None:
+    """Many writers write the same words in the same column: git finds no two alike, and without blanks it would."""
+    count = 4 if kind == "a book" else 40
+    written = segments_with(SAID[kind], tmp_path / "written", [20] * count)
+    assert renames(git, tmp_path / "written", written[::2], written[1::2]) == []
+    assert renames(git, tmp_path / "again", written[: count // 2], written[count // 2 :]) == []
+    plain = segments_with(SAID[kind], tmp_path / "unwritten", [20] * 2, blanks=False)
+    assert renames(git, tmp_path / "plain", plain[:1], plain[1:]) != []
+
+
+@pytest.mark.parametrize("column", [15, 22, 30, 38])
+def test_up_to_the_length_that_has_blanks_nothing_is_alike(tmp_path: Path, git, column: int) -> None:
+    """Lines of every length up to where blanks are a good part of them, with the same words in the same column."""
+    for length in range(0, 400, 9):
+        for kind, text in (("words", words(length)), ("letter", "=" * length)):
+            folder = tmp_path / kind / str(length)
+            found = segments_with(text, folder / "written", [column] * 6)
+            assert renames(git, folder / "likeness", found[:3], found[3:]) == [], f"{length} bytes of {kind}"
+
+
+def likeness(repo: Any, one: Path, other: Path) -> int:
+    """How much libgit2 takes one file for the other, in percent: a renamed one has 50."""
+
+    def tree(path: Path) -> Any:
+        made = repo.TreeBuilder()
+        made.insert(path.name, repo.create_blob(path.read_bytes()), 0o100644)
+        return repo.get(made.write())
+
+    found = tree(one).diff_to_tree(tree(other))
+    found.find_similar(rename_threshold=1)
+    return max(patch.delta.similarity for patch in found)
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Any:
+    """A repository of libgit2."""
+    pygit2 = pytest.importorskip("pygit2")
+    return pygit2.init_repository(str(tmp_path / "bare.git"), bare=True)
+
+
+@pytest.mark.parametrize("kind", SAID)
+def test_the_same_column_is_not_alike_to_libgit2(tmp_path: Path, bare: Any, kind: str) -> None:
+    """The same for libgit2, which compares samples of two files."""
+    written = segments_with(SAID[kind], tmp_path / "written", [20] * (3 if kind == "a book" else 6))
+    assert max(likeness(bare, one, other) for one, other in itertools.combinations(written, 2)) < 50
+    plain = segments_with(SAID[kind], tmp_path / "unwritten", [20] * 2, blanks=False)
+    assert likeness(bare, *plain) >= 50
+
+
+@pytest.mark.parametrize("column", [15, 22, 30, 38])
+def test_up_to_the_length_that_has_blanks_nothing_is_alike_to_libgit2(
+    tmp_path: Path, bare: Any, column: int
+) -> None:
+    """The same with lines of every length."""
+    for length in range(0, 400, 9):
+        found = segments_with(words(length), tmp_path / str(length), [column] * 2)
+        assert likeness(bare, *found) < 50, f"{length} bytes"
+
+
 @pytest.mark.parametrize("kind", REPEATED)
-def test_without_salt_it_would_be_a_renaming(tmp_path: Path, git, kind: str) -> None:
-    """Of 32 segments with the same text in 32 columns some are alike to git; with salt none are."""
-    salted, plain = [], []
-    for number in range(1, 33):
-        name = segments.name_of("project", "k7f3q2xw", number)
-        draft = codec.Draft((codec.Event("x.said", {"said": REPEATED[kind]}),), "ann", "agent")
-        commit_id, at = (
-            f"019bbef3{number * 37:04x}0000-k7f3q2xw",
-            f"2026-01-21T14:{number:02d}:03.{number:03d}Z",
-        )
-        line, _ = codec.encode(draft, commit_id, at, codec.GENESIS)
-        salted.append(tmp_path / name)
-        salted[-1].write_bytes(segments.shifted("project", name, line))
-        plain.append(tmp_path / f"plain-{name}")
-        plain[-1].write_bytes(segments.opening_of("project", name) + line[1:])
-    assert renames(git, tmp_path / "salted", salted[::2], salted[1::2]) == []
-    assert renames(git, tmp_path / "again", salted[:16], salted[16:]) == []
-    assert renames(git, tmp_path / "plain", plain[:16], plain[16:]) != []
+def test_what_repeats_itself_is_alike_in_no_column(tmp_path: Path, git, kind: str) -> None:
+    """Of 24 segments with the same text in 24 columns none are alike to git; without blanks some are."""
+    written = segments_with(REPEATED[kind], tmp_path / "written", list(range(15, 39)))
+    assert renames(git, tmp_path / "written", written[::2], written[1::2]) == []
+    assert renames(git, tmp_path / "again", written[:12], written[12:]) == []
+    plain = segments_with(REPEATED[kind], tmp_path / "unwritten", list(range(15, 39)), blanks=False)
+    assert renames(git, tmp_path / "plain", plain[:12], plain[12:]) != []
+
+
+@pytest.mark.parametrize("strategy", ["ort", "recursive"])
+def test_another_writer_says_the_same_in_the_same_column(
+    place: str, repository: Path, git, tmp_path: Path, strategy: str
+) -> None:
+    """Both branches remove a segment, then both get one of another writer with its words: no conflict."""
+    written = segments_with(TEXT, tmp_path / "written", [30] * 12)
+    folder = repository / ".state" / "events" / "project"
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in written[:4]:
+        shutil.copy(path, folder)
+    commit(git, "to be removed")
+    for number, branch in enumerate(("one", "two"), 1):
+        git("checkout", "-q", "-b", branch, "main")
+        take_back(git, branch)
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in written[4 * number : 4 * number + 4]:
+            shutil.copy(path, folder)
+        commit(git, f"again on {branch}")
+    git("merge", "--no-edit", "-s", strategy, "one", ok=False)
+    assert conflicts(git) == set()
+    assert sorted(path.name for path in folder.iterdir()) == sorted(path.name for path in written[4:])
 
 
 def test_an_archive_is_alike_to_nothing(place: str, repository: Path, git, tmp_path: Path) -> None:

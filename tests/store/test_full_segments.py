@@ -13,7 +13,7 @@ from typing import TypeVar
 import pytest
 
 import holdfast
-from holdfast.core.commit import Draft, Event
+from holdfast.core.commit import GENESIS, MAX_LINE, Draft, Event, encode
 from holdfast.errors import HoldfastError
 from holdfast.fs.posix import POSIX
 from holdfast.store import segments
@@ -25,7 +25,6 @@ from holdfast.workspace.setup import init
 
 T = TypeVar("T")
 STREAM = "sessions/ada/2026-01-21-a1b2c3d4"
-LARGEST = segments.FULL + (4 << 20) + 100
 
 
 def wall_clock() -> int:
@@ -66,7 +65,7 @@ def names(folder: Path) -> list[str]:
 
 
 def texts(seed: int, count: int) -> list[str]:
-    return [random.Random(f"{seed} {number}").randbytes(200_000).hex() for number in range(count)]
+    return [random.Random(f"{seed} {number}").randbytes(80_000).hex() for number in range(count)]
 
 
 def test_without_git_a_segment_is_never_full(tmp_path: Path) -> None:
@@ -127,19 +126,31 @@ def test_large_archives_are_joined_piece_by_piece(tmp_path: Path) -> None:
 
 
 def test_git_measures_the_largest_segments_right(tmp_path: Path) -> None:
-    """Two segments as large as can be, with nothing in common, are not alike to git; twice as large they would be."""
+    """Two segments as large as can be, with nothing in common, are not alike to git; without an end they would be."""
 
-    def renamed(size: int) -> bool:
-        for name in ("before", "after"):
-            folder = tmp_path / str(size) / name
+    def largest(writer: str) -> bytes:
+        """A segment that is just not full, and gets the longest line that there can be."""
+        name = segments.name_of(STREAM, writer, 1)
+        draft = Draft((Event("x.test", {"text": letters(writer, MAX_LINE - 500)}),), "ada", "agent")
+        line, _ = encode(draft, f"019bbef300000000-{writer}", "2026-01-21T14:30:03.000Z", GENESIS)
+        return letters(f"{writer}, short lines", segments.FULL).encode() + segments.shifted(
+            STREAM, name, line
+        )
+
+    def letters(seed: str, size: int) -> str:
+        return random.Random(seed).randbytes(size // 2).hex()
+
+    def renamed(case: str, before: bytes, after: bytes) -> bool:
+        for name, data in (("before", before), ("after", after)):
+            folder = tmp_path / case / name
             folder.mkdir(parents=True)
-            (folder / f"{name}.jsonl").write_bytes(random.Random(name).randbytes(size // 2).hex().encode())
+            (folder / f"{name}.jsonl").write_bytes(data)
         command = ["git", "diff", "--no-index", "-M50%", "--name-status", "before", "after"]
-        done = subprocess.run(command, cwd=tmp_path / str(size), capture_output=True, text=True)
+        done = subprocess.run(command, cwd=tmp_path / case, capture_output=True, text=True)
         return done.stdout.startswith("R")
 
-    assert not renamed(LARGEST)
-    assert renamed(2 * LARGEST)
+    assert not renamed("full", largest("k7f3q2xw"), largest("qcx4n43w"))
+    assert renamed("endless", letters("one", 10 << 20).encode(), letters("other", 10 << 20).encode())
 
 
 def _move_head(folder: Path, letter: str) -> None:

@@ -27,8 +27,10 @@ ALONE = 8
 _HEAD = b'{"v":1,"id":"'
 _ID_AT = len(_HEAD)
 _ID_END = _ID_AT + ids.ID_LENGTH
+BY_AT = _ID_END + len('","at":"2026-01-21T14:30:00.123Z"')
+"""Where the part of a line begins that is known before the commit has its place."""
 _TAIL = b',"sum":"'
-_TAIL_LENGTH = len(_TAIL) + SUM_LENGTH + len(b'"}')
+TAIL_LENGTH = len(_TAIL) + SUM_LENGTH + len(b'"}')
 
 
 class Event(Record):
@@ -132,7 +134,7 @@ def encode(
     if content is None:
         content = content_of(draft)
     body = b'{"v":%d,"id":"%b","at":"%b"%b' % (FORMAT, commit_id.encode(), at.encode(), content)
-    if len(body) + _TAIL_LENGTH > MAX_LINE:
+    if len(body) + TAIL_LENGTH > MAX_LINE:
         raise TooLarge(f"The commit has {len(body):,} bytes; the limit is {MAX_LINE:,}.")
     line_sum = chain(previous, body)
     line = body + _TAIL + line_sum.encode() + b'"}\n'
@@ -141,7 +143,7 @@ def encode(
 
 def rechained(line: bytes, previous: str) -> tuple[bytes, str]:
     """A well-formed line (without line feed) tied to another one before it, with its line feed, and its new sum."""
-    body = line[:-_TAIL_LENGTH]
+    body = line[:-TAIL_LENGTH]
     tied = chain(previous, body)
     return body + _TAIL + tied.encode() + b'"}\n', tied
 
@@ -161,7 +163,7 @@ def looks_right(line: bytes) -> bool:
     return (
         line.startswith(_HEAD)
         and line.endswith(b'"}')
-        and line[-_TAIL_LENGTH : -_TAIL_LENGTH + len(_TAIL)] == _TAIL
+        and line[-TAIL_LENGTH : -TAIL_LENGTH + len(_TAIL)] == _TAIL
         and line[-2 - SUM_LENGTH : -2].isalnum()  # a flipped bit in the sum must not break the line's text
         and ids.is_commit_id(id_of(line))
     )
@@ -171,7 +173,7 @@ def fault_of(line: bytes, previous: str | None) -> str | None:
     """What is wrong with a line (without line feed), or None. ``previous`` None: the line before is unreadable."""
     if not looks_right(line):
         return _unknown_fault(line)
-    body = line[:-_TAIL_LENGTH]
+    body = line[:-TAIL_LENGTH]
     found = sum_of(line)
     if previous is None:
         alone = blake2b(body, digest_size=16).hexdigest()

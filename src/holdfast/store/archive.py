@@ -100,7 +100,7 @@ def _pieces(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
     for line in lines:
         tied, previous = codec.rechained(line, previous)
         piece.append(tied)
-        size += len(tied)
+        size += len(tied) + segments.blanks_in(len(tied))
         if size >= segments.FULL:
             yield piece
             piece, size, previous = [], 0, codec.GENESIS

@@ -29,13 +29,18 @@ CHUNK = 1 << 20
 CR = b"\r"
 """A line never ends in one, so a conversion to CRLF is undone by taking it away."""
 SPACE = b" "
-OPEN, SHIFTED, SALTED = b"{", b"{ ", b"{\t"
-SHIFTS = 32
-"""Behind the opening brace of a line come 0 to 31 spaces, in a joined segment 32 to 63. Git compares files in pieces
-of 64 bytes from the beginning of each line: the same text in another column is not alike to it, so it never takes a
-segment that was removed for the old name of a new one. Not before the line: libgit2 does not look at spaces there."""
+BLANKS = b" \t"
+OPEN, SHIFTED = b"{", b"{ "
+FIRST, SHIFTS = 15, 24
+"""Behind the opening brace of a line come 15 to 38 spaces, in a joined segment 39 to 62. Git compares files in pieces
+of 64 bytes from the beginning of each line, libgit2 in pieces of 80: the same text in another column is not alike to
+them, so they never take a segment that was removed for the old name of a new one. In these columns the first piece has
+the clock of the id in it, the second the end of the time. Not before the line: libgit2 ignores spaces there."""
 LONG = 280
-"""In a longer line a text can be half of it: it is searched for repetitions, since they look the same in any column."""
+"""Up to that length more than half of a line is its own: its id and its time, each in a piece of 64 bytes, and its sum.
+A longer line is filled up with blanks of its own until at most two fifths of it can be found anywhere else."""
+VERY_LONG = 4000
+"""Up to that length the blanks stand behind what people read."""
 FULL = 1 << 20
 """A segment of that many bytes gets no more lines in a git repository: files of more than 7 MB are alike to git,
 whatever is in them. Elsewhere it goes on, since a stream of one segment is the quickest to open."""
@@ -129,19 +134,20 @@ def belongs(stream: str, name: str) -> bool:
 
 
 def line_of(piece: bytes) -> bytes:
-    """The line in a piece of a segment between two line feeds."""
+    """The line in a piece of a segment between two line feeds: without the blanks that are there for git alone."""
     line = piece.removesuffix(CR).lstrip(SPACE)
-    if line.startswith(SALTED):
-        from holdfast.store import salt
-
-        return salt.unsalted(line)
-    return OPEN + line[1:].lstrip(SPACE) if line.startswith(SHIFTED) else line
+    if line.startswith(SHIFTED):
+        line = OPEN + line[1:].lstrip(SPACE)
+    start, end = codec.BY_AT, -codec.TAIL_LENGTH
+    if line[end - 1 : end] in _BLANKS:
+        line = line[:end].rstrip(BLANKS) + line[end:]
+    return line[:start] + line[start:].lstrip(BLANKS) if line[start : start + 1] in _BLANKS else line
 
 
 def opening_of(stream: str, name: str) -> bytes:
-    """How every line of a segment begins: with other spaces than in the 31 segments before and after it."""
+    """How every line of a segment begins: with other spaces than in the 23 segments before and after it."""
     (first,) = blake2b(f"{stream}/{writer_of(name)}".encode(), digest_size=1).digest()
-    return OPEN + SPACE * ((first + number_of(name)) % SHIFTS)
+    return OPEN + SPACE * (FIRST + (first + number_of(name)) % SHIFTS)
 
 
 def is_alike(stream: str, one: str, other: str) -> bool:
@@ -155,16 +161,44 @@ def shifted(stream: str, name: str, line: bytes) -> bytes:
     if not name.startswith(JOINED):
         return laid_out(name, opening_of(stream, name), line)
     (drawn,) = blake2b(f"{name}/{codec.id_of(line)}".encode(), digest_size=1).digest()
-    return laid_out(name, OPEN + SPACE * (SHIFTS + drawn % SHIFTS), line)
+    return laid_out(name, OPEN + SPACE * (FIRST + SHIFTS + drawn % SHIFTS), line)
 
 
 def laid_out(name: str, opening: bytes, line: bytes) -> bytes:
     """A line as it stands in a segment whose lines begin in a known way."""
-    if len(line.rstrip(b"\n")) <= LONG:
+    whole = line.rstrip(b"\n")
+    blanks = blanks_in(len(whole))
+    if not blanks:
         return opening + line[1:]
-    from holdfast.store import salt
+    # Of a file with many pieces, libgit2 takes more samples from the beginning: so there, in a very long line.
+    place = len(whole) - codec.TAIL_LENGTH if len(whole) <= VERY_LONG else codec.BY_AT
+    return opening + line[1:place] + _drawn(f"{name}/{codec.id_of(line)}", blanks) + line[place:]
 
-    return salt.salted(opening + line[1:], f"{name}/{codec.id_of(line)}".encode())
+
+def blanks_in(length: int) -> int:
+    """How many blanks a line of that length has in a segment."""
+    return max(0, (length - LONG) * 3 // 2)
+
+
+def _drawn(key: str, length: int) -> bytes:
+    """Blanks that no other line has, in groups of 16 pieces that come again and again.
+
+    Git knows 107,927 numbers for pieces, so two pieces get the same one now and then, but never several of 16. libgit2
+    takes samples, so the more blanks, the more groups.
+    """
+    groups = b"".join([_group(f"{key}/{number}") for number in range(min(length // 8192 + 1, 256))])
+    return (groups * (length // len(groups) + 1))[:length]
+
+
+def _group(key: str) -> bytes:
+    """16 pieces of 64 bytes, of which one half is drawn; the other one keeps it cheap when git packs it."""
+    drawn = int.from_bytes(blake2b(key.encode(), digest_size=64).digest(), "big")
+    letters = f"{drawn:0512b}".encode().translate(_BLANK)
+    return b"".join([letters[at : at + 32] + SPACE * 32 for at in range(0, 512, 32)])
+
+
+_BLANKS = (b" ", b"\t")
+_BLANK = bytes.maketrans(b"01", BLANKS)
 
 
 def folder_of(root: str, stream: str) -> str:

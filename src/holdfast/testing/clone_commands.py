@@ -21,6 +21,11 @@ _SHORT = tuple(text for text in TEXTS if len(text) < 100)
 _WORDS = (__doc__ or "").split()
 _REPEATED = ("=" * 700, "again and " * 70, "ERROR: no answer from worker 7\n" * 22)
 """Texts that look the same to git in any column."""
+_AGAIN = tuple(
+    " ".join(f"{word}{number}" for number in range(start, start + 90) for word in ("so", "it", "is"))
+    for start in (0, 200)
+)
+"""Texts without repetitions, but said by everybody."""
 
 
 def prose(history: History, length: int) -> str:
@@ -36,7 +41,8 @@ def in_session(history: History, session: Session) -> str | None:
     if history.random.random() < 0.5:
         return f"{session.stream} {_plain(history, session).commit}"
     receipt: Any
-    text = history.random.choice((*_SHORT, prose(history, 700), history.random.choice(_REPEATED)))
+    long = (prose(history, 700), history.random.choice(_AGAIN), history.random.choice(_REPEATED))
+    text = history.random.choice((*_SHORT, *long))
     step = Step(0, "", history.random.randrange(60), text)
     # Batches have tests of their own; what needs files is among the commands below, with real ones.
     names = [

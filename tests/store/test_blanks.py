@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import Any
 
@@ -91,6 +92,24 @@ def test_no_two_lines_have_the_same_blanks() -> None:
             assert len(found) == 16
             assert not found & pieces
             pieces |= found
+
+
+@pytest.mark.parametrize("length", [100, 2000, 3500, 20_000, 1_000_000])
+def test_another_program_can_write_the_same_blanks(length: int) -> None:
+    """A line made after docs/format.md alone has the bytes that are written here."""
+    name = "qcx4n43w-7.jsonl"
+    line = line_with({"text": "x" * length})[:-1]
+    wanted = max(0, (len(line) - 280) * 3 // 2)
+    groups = ""
+    for number in range(min(256, wanted // 8192 + 1)):
+        digest = hashlib.blake2b(f"{name}/{ID}/{number}".encode()).digest()
+        groups += "".join(f"{byte:08b}".replace("0", " ").replace("1", "\t") + " " * 8 for byte in digest)
+    blanks = (groups * (wanted // 1024 + 1))[:wanted].encode()
+    key = b',"sum":' if len(line) <= 4000 else b',"by":'
+    (first,) = hashlib.blake2b(b"project/qcx4n43w", digest_size=1).digest()
+    spaces = b" " * (15 + (first + 7) % 24)
+    made = b"{" + spaces + line[1:].replace(key, blanks + key)
+    assert segments.shifted("project", name, line) == made
 
 
 @given(st.binary(max_size=300), st.sampled_from([b" ", b"\t", b" \t \t"]))

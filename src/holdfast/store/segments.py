@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import os
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from holdfast.core import commit as codec
 from holdfast.core import ids
@@ -30,6 +30,8 @@ CR = b"\r"
 """A line never ends in one, so a conversion to CRLF is undone by taking it away."""
 SPACE = b" "
 BLANKS = b" \t"
+_BLANKS = (b" ", b"\t")
+_GROUP = 1024
 OPEN, SHIFTED = b"{", b"{ "
 FIRST, SHIFTS = 15, 24
 """Behind the opening brace of a line come 15 to 38 spaces, in a joined segment 39 to 62. Git compares files in pieces
@@ -186,19 +188,23 @@ def _drawn(key: str, length: int) -> bytes:
     Git knows 107,927 numbers for pieces, so two pieces get the same one now and then, but never several of 16. libgit2
     takes samples, so the more blanks, the more groups.
     """
+    if length <= _GROUP:
+        return _group(f"{key}/0", length)
     groups = b"".join([_group(f"{key}/{number}") for number in range(min(length // 8192 + 1, 256))])
     return (groups * (length // len(groups) + 1))[:length]
 
 
-def _group(key: str) -> bytes:
-    """16 pieces of 64 bytes, of which one half is drawn; the other one keeps it cheap when git packs it."""
-    drawn = int.from_bytes(blake2b(key.encode(), digest_size=64).digest(), "big")
-    letters = f"{drawn:0512b}".encode().translate(_BLANK)
-    return b"".join([letters[at : at + 32] + SPACE * 32 for at in range(0, 512, 32)])
+def _group(key: str, length: int = _GROUP) -> bytes:
+    """Up to 16 pieces of 64 bytes, of which one half is drawn; the other one keeps it cheap when git packs it."""
+    digest = blake2b(key.encode(), digest_size=64).digest()
+    table = _blanks_by_byte()
+    return b"".join([table[byte] for byte in digest[: length // 16 + 1]])[:length]
 
 
-_BLANKS = (b" ", b"\t")
-_BLANK = bytes.maketrans(b"01", BLANKS)
+@cache
+def _blanks_by_byte() -> list[bytes]:
+    blank = bytes.maketrans(b"01", BLANKS)
+    return [f"{byte:08b}".encode().translate(blank) + SPACE * 8 for byte in range(256)]
 
 
 def folder_of(root: str, stream: str) -> str:

@@ -245,8 +245,8 @@ def test_a_command_that_hangs_is_given_up(play: Play) -> None:
     play.standin.write("#!/bin/sh\nexec sleep 60\n")
     played = play(tool("edit"), prompt("hello"), event("session.idle"), ask(), prompt("again"), tool("edit"))
     times = [step["ms"] for step in played["done"]]
-    assert all(4_500 < each < 9_000 for each in times[:3]), times
-    assert all(each < 1_000 for each in times[3:]), times
+    assert all(4_500 < each < 40_000 for each in times[:3]), times
+    assert all(each < 4_500 for each in times[3:]), times
     assert told(played) == [[]]
 
 

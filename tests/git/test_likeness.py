@@ -13,6 +13,7 @@ import pytest
 import holdfast
 from holdfast.core import commit as codec
 from holdfast.store import segments
+from holdfast.store.blanks import line_of
 from holdfast.workspace import upkeep
 
 TEXT = (
@@ -95,9 +96,7 @@ def test_the_same_text_in_a_file_of_our_own_would_be_a_renaming(
     plain = []
     for number, path in enumerate(live(repository)[-2:], 1):
         plain.append(tmp_path / segments.name_of("project", segments.writer_of(path.name), number))
-        plain[-1].write_bytes(
-            b"".join(segments.line_of(line) + b"\n" for line in path.read_bytes().splitlines())
-        )
+        plain[-1].write_bytes(b"".join(line_of(line) + b"\n" for line in path.read_bytes().splitlines()))
     assert renames(git, tmp_path / "likeness", plain[:1], plain[1:]) != []
 
 

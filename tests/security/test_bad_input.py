@@ -12,7 +12,7 @@ import pytest
 
 import holdfast
 from holdfast.errors import Forbidden, HoldfastError, InvalidName, Newer, NotFound, Refused
-from holdfast.store import segments
+from holdfast.store.blanks import line_of
 from holdfast.store.files import FilesStore
 from holdfast.testing.hostile import stream_names
 from holdfast.workspace.workspace import Workspace
@@ -80,7 +80,7 @@ def test_damage_in_the_middle_is_named_and_the_rest_is_read(
 
 
 def body_of(line: bytes) -> bytes:
-    return segments.line_of(line).rpartition(b',"sum":')[0]
+    return line_of(line).rpartition(b',"sum":')[0]
 
 
 def test_every_flipped_byte_is_found(project: Path, session: holdfast.Session) -> None:

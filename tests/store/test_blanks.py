@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from holdfast.core import commit as codec
 from holdfast.store import segments
+from holdfast.store.blanks import BLANKS, LONG, line_of
 
 ID, AT = "019bbef3f2aa0000-qcx4n43w", "2026-01-21T14:30:00.123Z"
 CHARACTERS = st.sampled_from(
@@ -43,7 +44,7 @@ def test_a_line_comes_back_as_it_was(data: dict[str, Any], name: str) -> None:
     stored = segments.shifted("project", name, line)
     assert stored.endswith(b"\n")
     assert stored.count(b"\n") == 1
-    assert segments.line_of(stored[:-1]) + b"\n" == line
+    assert line_of(stored[:-1]) + b"\n" == line
     assert json.loads(stored) == json.loads(line)
 
 
@@ -66,9 +67,9 @@ def test_two_fifths_of_a_long_line_can_be_like_another(length: int) -> None:
 
 def test_a_short_line_has_no_blanks() -> None:
     """Nothing but the spaces behind the brace is added to a line of 280 bytes."""
-    line = line_with({"text": "x" * (segments.LONG - len(line_with({"text": ""})) + 1)})
+    line = line_with({"text": "x" * (LONG - len(line_with({"text": ""})) + 1)})
     stored = segments.shifted("project", "qcx4n43w-1.jsonl", line)
-    assert len(line) == segments.LONG + 1  # the line feed
+    assert len(line) == LONG + 1  # the line feed
     assert stored == segments.opening_of("project", "qcx4n43w-1.jsonl") + line[1:]
 
 
@@ -87,7 +88,7 @@ def test_no_two_lines_have_the_same_blanks() -> None:
             name = segments.name_of("project", writer, number)
             stored = segments.shifted("project", name, line_with({"text": "x" * 3000}))
             blanks = stored[: stored.index(b',"sum"')].rpartition(b"]")[2]
-            assert not blanks.strip(segments.BLANKS)
+            assert not blanks.strip(BLANKS)
             found = {blanks[at : at + 64] for at in range(0, len(blanks) - 64, 64)}
             assert len(found) == 16
             assert not found & pieces
@@ -115,7 +116,7 @@ def test_another_program_can_write_the_same_blanks(length: int) -> None:
 @given(st.binary(max_size=300), st.sampled_from([b" ", b"\t", b" \t \t"]))
 def test_whatever_is_in_a_line_reading_it_does_no_harm(rest: bytes, blanks: bytes) -> None:
     """A line that somebody else made may be anything: no error, and nothing that looks like a commit comes of it."""
-    assert not segments.is_whole(segments.line_of(b"{" + blanks + rest + blanks))
+    assert not segments.is_whole(line_of(b"{" + blanks + rest + blanks))
 
 
 def test_numbers_that_another_program_wrote_in_its_own_way_stay() -> None:
@@ -124,4 +125,4 @@ def test_numbers_that_another_program_wrote_in_its_own_way_stay() -> None:
     line = body + b',"sum":"' + codec.chain(codec.GENESIS, body).encode() + b'"}'
     stored = segments.shifted("project", "qcx4n43w-1.jsonl", line)
     assert b' ,"sum"' in stored or b'\t,"sum"' in stored
-    assert segments.line_of(stored) == line
+    assert line_of(stored) == line

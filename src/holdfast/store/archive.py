@@ -19,6 +19,7 @@ from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
 from holdfast.fs.posix import POSIX
 from holdfast.store import checkup, kept, segments
+from holdfast.store.blanks import blanks_in
 from holdfast.store.stream_files import StreamFiles
 from holdfast.store.stream_reader import Place
 
@@ -100,7 +101,7 @@ def _pieces(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
     for line in lines:
         tied, previous = codec.rechained(line, previous)
         piece.append(tied)
-        size += len(tied) + segments.blanks_in(len(tied))
+        size += len(tied) + blanks_in(len(tied))
         if size >= segments.FULL:
             yield piece
             piece, size, previous = [], 0, codec.GENESIS

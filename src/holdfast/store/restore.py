@@ -12,6 +12,7 @@ from holdfast.core import commit as codec
 from holdfast.core import ids
 from holdfast.fs import steps
 from holdfast.store import git_ask, kept, quarantine, segments
+from holdfast.store.blanks import line_of
 from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING
 
@@ -27,7 +28,7 @@ PUT_BACK = "put back where it belongs"
 
 def whole_lines(data: bytes) -> list[bytes]:
     """The commits in a segment's bytes, whatever else is between them."""
-    return [line for piece in data.split(b"\n") if segments.is_whole(line := segments.line_of(piece))]
+    return [line for piece in data.split(b"\n") if segments.is_whole(line := line_of(piece))]
 
 
 def union(stream: str, name: str, versions: Iterable[bytes]) -> bytes:
@@ -260,7 +261,7 @@ def _first_ms(place: Place, path: str) -> int:
     except OSError:
         return 0
     try:
-        commit_id = codec.id_of(segments.line_of(place.fs.read(fd, 256, 0)))
+        commit_id = codec.id_of(line_of(place.fs.read(fd, 256, 0)))
         return ids.milliseconds(commit_id) if ids.is_commit_id(commit_id) else 0
     finally:
         place.fs.close(fd)

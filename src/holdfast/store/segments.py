@@ -9,13 +9,14 @@ from __future__ import annotations
 import heapq
 import os
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from holdfast.core import commit as codec
 from holdfast.core import ids
 from holdfast.core.hashing import blake2b
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
+from holdfast.store.blanks import OPEN, SPACE, laid_out, line_of
 from holdfast.typed import Record
 
 SUFFIX = ".jsonl"
@@ -26,23 +27,11 @@ TAG_LENGTH = 6
 JOINED = "0" * ids.WRITER_LENGTH
 """Stands for the writer in the name of a segment that archiving joined from all others."""
 CHUNK = 1 << 20
-CR = b"\r"
-"""A line never ends in one, so a conversion to CRLF is undone by taking it away."""
-SPACE = b" "
-BLANKS = b" \t"
-_BLANKS = (b" ", b"\t")
-_GROUP = 1024
-OPEN, SHIFTED = b"{", b"{ "
 FIRST, SHIFTS = 15, 24
 """Behind the opening brace of a line come 15 to 38 spaces, in a joined segment 39 to 62. Git compares files in pieces
 of 64 bytes from the beginning of each line, libgit2 in pieces of 80: the same text in another column is not alike to
 them, so they never take a segment that was removed for the old name of a new one. In these columns the first piece has
 the clock of the id in it, the second the end of the time. Not before the line: libgit2 ignores spaces there."""
-LONG = 280
-"""Up to that length more than half of a line is its own: its id and its time, each in a piece of 64 bytes, and its sum.
-A longer line is filled up with blanks of its own until at most two fifths of it can be found anywhere else."""
-VERY_LONG = 4000
-"""Up to that length the blanks stand behind what people read."""
 FULL = 1 << 20
 """A segment of that many bytes gets no more lines in a git repository: files of more than 7 MB are alike to git,
 whatever is in them. Elsewhere it goes on, since a stream of one segment is the quickest to open."""
@@ -135,17 +124,6 @@ def belongs(stream: str, name: str) -> bool:
     return is_segment(name) and tag_in(name) in ("", tag_of(stream))
 
 
-def line_of(piece: bytes) -> bytes:
-    """The line in a piece of a segment between two line feeds: without the blanks that are there for git alone."""
-    line = piece.removesuffix(CR).lstrip(SPACE)
-    if line.startswith(SHIFTED):
-        line = OPEN + line[1:].lstrip(SPACE)
-    start, end = codec.BY_AT, -codec.TAIL_LENGTH
-    if line[end - 1 : end] in _BLANKS:
-        line = line[:end].rstrip(BLANKS) + line[end:]
-    return line[:start] + line[start:].lstrip(BLANKS) if line[start : start + 1] in _BLANKS else line
-
-
 def opening_of(stream: str, name: str) -> bytes:
     """How every line of a segment begins: with other spaces than in the 23 segments before and after it."""
     (first,) = blake2b(f"{stream}/{writer_of(name)}".encode(), digest_size=1).digest()
@@ -164,47 +142,6 @@ def shifted(stream: str, name: str, line: bytes) -> bytes:
         return laid_out(name, opening_of(stream, name), line)
     (drawn,) = blake2b(f"{name}/{codec.id_of(line)}".encode(), digest_size=1).digest()
     return laid_out(name, OPEN + SPACE * (FIRST + SHIFTS + drawn % SHIFTS), line)
-
-
-def laid_out(name: str, opening: bytes, line: bytes) -> bytes:
-    """A line as it stands in a segment whose lines begin in a known way."""
-    whole = line.rstrip(b"\n")
-    blanks = blanks_in(len(whole))
-    if not blanks:
-        return opening + line[1:]
-    # Of a file with many pieces, libgit2 takes more samples from the beginning: so there, in a very long line.
-    place = len(whole) - codec.TAIL_LENGTH if len(whole) <= VERY_LONG else codec.BY_AT
-    return opening + line[1:place] + _drawn(f"{name}/{codec.id_of(line)}", blanks) + line[place:]
-
-
-def blanks_in(length: int) -> int:
-    """How many blanks a line of that length has in a segment."""
-    return max(0, (length - LONG) * 3 // 2)
-
-
-def _drawn(key: str, length: int) -> bytes:
-    """Blanks that no other line has, in groups of 16 pieces that come again and again.
-
-    Git knows 107,927 numbers for pieces, so two pieces get the same one now and then, but never several of 16. libgit2
-    takes samples, so the more blanks, the more groups.
-    """
-    if length <= _GROUP:
-        return _group(f"{key}/0", length)
-    groups = b"".join([_group(f"{key}/{number}") for number in range(min(length // 8192 + 1, 256))])
-    return (groups * (length // len(groups) + 1))[:length]
-
-
-def _group(key: str, length: int = _GROUP) -> bytes:
-    """Up to 16 pieces of 64 bytes, of which one half is drawn; the other one keeps it cheap when git packs it."""
-    digest = blake2b(key.encode(), digest_size=64).digest()
-    table = _blanks_by_byte()
-    return b"".join([table[byte] for byte in digest[: length // 16 + 1]])[:length]
-
-
-@cache
-def _blanks_by_byte() -> list[bytes]:
-    blank = bytes.maketrans(b"01", BLANKS)
-    return [f"{byte:08b}".encode().translate(blank) + SPACE * 8 for byte in range(256)]
 
 
 def folder_of(root: str, stream: str) -> str:

@@ -9,6 +9,7 @@ from holdfast.core import ids, moment
 from holdfast.errors import HoldfastError, Unavailable, UnknownOutcome
 from holdfast.fs import steps
 from holdfast.store import segments
+from holdfast.store.blanks import laid_out
 from holdfast.store.protocol import Appended, Cursor, Planned, Tail
 from holdfast.store.segments import UNREAD, Mark
 from holdfast.store.stream_note import GROWN, NOTHING, StreamNote
@@ -23,10 +24,7 @@ class StreamPut(StreamNote):
         now = self._place.clock()
         commit_id = ids.next_id(max(tail.head, memory.clock), now, memory.writer)
         line, commit = codec.encode(planned.draft, commit_id, moment.iso(now), memory.sum, planned.content)
-        if len(line) <= segments.LONG:
-            line = self._opening + line[1:]
-        else:
-            line = segments.laid_out(self._segment_path.rpartition(os.sep)[2], self._opening, line)
+        line = laid_out(self._segment_path.rpartition(os.sep)[2], self._opening, line)
         try:
             steps.write_whole(self._fs, self._segment_fd, line)
         except OSError as error:

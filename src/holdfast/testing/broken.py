@@ -11,6 +11,7 @@ from holdfast.core import ids
 from holdfast.core.commit import GENESIS, Commit, Draft, Event, decode, encode
 from holdfast.fs.port import FileSystem
 from holdfast.store import segments
+from holdfast.store.blanks import line_of
 from holdfast.store.protocol import Appended, Cursor, Fault, Plan, Store, Tail
 from holdfast.testing.judge import files_engine
 
@@ -201,7 +202,7 @@ def _whole_length(path: str) -> int:
         lines = file.read().splitlines(keepends=True)
     length = 0
     for line in lines:
-        if not line.endswith(b"\n") or not segments.is_whole(segments.line_of(line[:-1])):
+        if not line.endswith(b"\n") or not segments.is_whole(line_of(line[:-1])):
             break
         length += len(line)
     return length

@@ -17,6 +17,7 @@ from holdfast.core import fold
 from holdfast.fs.port import FileSystem
 from holdfast.fs.posix import POSIX
 from holdfast.store import segments
+from holdfast.store.blanks import line_of
 from holdfast.store.files import FilesStore
 from holdfast.store.protocol import Fault, Store
 from holdfast.testing.crash_states import DiskState
@@ -168,7 +169,7 @@ def _lies_behind(
     lines = before.split(b"\n")
     known = {promise.id for promise in promises if promise.stream == fault.stream}
     safe = 0
-    for index, line in enumerate(map(segments.line_of, lines[:-1]), 1):
+    for index, line in enumerate(map(line_of, lines[:-1]), 1):
         if segments.is_whole(line) and codec.id_of(line) in known:
             known.discard(codec.id_of(line))  # old bytes behind it can be the same line once more
             safe = index
@@ -201,7 +202,7 @@ def _check_named(named: dict[str, set[int]], top: str, where: str) -> None:
                 continue
             with open(path, "rb") as file:
                 *lines, rest = file.read().split(b"\n")
-            for number, line in enumerate(map(segments.line_of, lines), 1):
+            for number, line in enumerate(map(line_of, lines), 1):
                 if not segments.is_whole(line) and number not in named.get(place, ()):
                     raise Violation(f"{where}: nobody reports the unreadable line {place}:{number}")
             if rest and not named.get(place):
@@ -252,5 +253,5 @@ def _present(path: str, before: bytes) -> bytes:
 
 def _goes_on(now: bytes, before: bytes) -> bool:
     """Whether a segment begins with all lines of another; the spaces in a line follow from the segment's name."""
-    one, other = (b"\n".join(map(segments.line_of, data.split(b"\n"))) for data in (now, before))
+    one, other = (b"\n".join(map(line_of, data.split(b"\n"))) for data in (now, before))
     return one.startswith(other)

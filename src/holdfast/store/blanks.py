@@ -6,23 +6,21 @@ line is its own: a short one by its id, time and sum, a long one by blanks that 
 
 from __future__ import annotations
 
-from functools import cache
-
 from holdfast.core import commit as codec
 from holdfast.core.hashing import blake2b
 
 CR = b"\r"
 """A line never ends in one, so a conversion to CRLF is undone by taking it away."""
 SPACE = b" "
-BLANKS = b" \t"
-_EITHER = (b" ", b"\t")
+TAB = b"\t"
+BLANKS = SPACE + TAB
 OPEN, SHIFTED = b"{", b"{ "
 LONG = 280
 """Up to that length more than half of a line is its own: its id and its time, each in a piece of 64 bytes, and its sum.
 A longer line is filled up with blanks of its own until at most two fifths of it can be found anywhere else."""
 VERY_LONG = 4000
 """Up to that length the blanks stand behind what people read."""
-_GROUP = 1024
+_PIECE, _GROUP = 64, 2048
 
 
 def line_of(piece: bytes) -> bytes:
@@ -31,9 +29,9 @@ def line_of(piece: bytes) -> bytes:
     if line.startswith(SHIFTED):
         line = OPEN + line[1:].lstrip(SPACE)
     start, end = codec.BY_AT, -codec.TAIL_LENGTH
-    if line[end - 1 : end] in _EITHER:
+    if line[end - 1 : end] in (SPACE, TAB):
         line = line[:end].rstrip(BLANKS) + line[end:]
-    return line[:start] + line[start:].lstrip(BLANKS) if line[start : start + 1] in _EITHER else line
+    return line[:start] + line[start:].lstrip(BLANKS) if line[start : start + 1] in (SPACE, TAB) else line
 
 
 def laid_out(name: str, opening: bytes, line: bytes) -> bytes:
@@ -49,29 +47,29 @@ def laid_out(name: str, opening: bytes, line: bytes) -> bytes:
 
 def blanks_in(length: int) -> int:
     """How many blanks a line of that length has in a segment."""
-    return max(0, (length - LONG) * 3 // 2)
+    return _PIECE + (length - LONG) * 3 // 2 if length > LONG else 0
 
 
 def _drawn(key: str, length: int) -> bytes:
-    """Blanks that no other line has, in groups of 16 pieces that come again and again.
+    """Blanks that no other line has: a piece in which each one is drawn, then groups of 32 that come again and again.
 
-    Git knows 107,927 numbers for pieces, so two pieces get the same one now and then, but never several of 16. libgit2
-    takes samples, so the more blanks, the more groups.
+    Git knows 107,927 numbers for pieces, so two pieces get the same one now and then, but not several in one line.
+    libgit2 takes samples, so the more blanks, the more groups.
     """
+    bits = int.from_bytes(blake2b(key.encode(), digest_size=_PIECE // 8).digest(), "big")
+    first = f"{bits:064b}".encode().translate(_BLANK)
+    length -= _PIECE
     if length <= _GROUP:
-        return _group(f"{key}/0", length)
+        return first + _group(f"{key}/0", length)
     groups = b"".join([_group(f"{key}/{number}") for number in range(min(length // 8192 + 1, 256))])
-    return (groups * (length // len(groups) + 1))[:length]
+    return first + (groups * (length // len(groups) + 1))[:length]
 
 
 def _group(key: str, length: int = _GROUP) -> bytes:
-    """Up to 16 pieces of 64 bytes, of which one half is drawn; the other one keeps it cheap when git packs it."""
-    digest = blake2b(key.encode(), digest_size=64).digest()
-    table = _blanks_by_byte()
-    return b"".join([table[byte] for byte in digest[: length // 16 + 1]])[:length]
+    """Up to 32 pieces. For half a byte 16 blanks, one of them a tab: more of them would be hard to look at."""
+    digits = blake2b(key.encode(), digest_size=64).hexdigest()[: length // 16 + 1]
+    return "".join([_BY_DIGIT[digit] for digit in digits])[:length].encode()
 
 
-@cache
-def _blanks_by_byte() -> list[bytes]:
-    blank = bytes.maketrans(b"01", BLANKS)
-    return [f"{byte:08b}".encode().translate(blank) + SPACE * 8 for byte in range(256)]
+_BLANK = bytes.maketrans(b"01", BLANKS)
+_BY_DIGIT = {f"{place:x}": " " * place + "\t" + " " * (15 - place) for place in range(16)}

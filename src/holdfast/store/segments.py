@@ -51,7 +51,7 @@ class Mark(Record):
     first: str
     last: str
     sum: str
-    """The sum that the next line is chained to; empty if the last line was unreadable."""
+    """The sum that the next line is chained to; empty if the last line was unreadable, or one that was there before."""
     changed: int
     """Modification time in ns when it was read: another time means that it must be looked at again."""
 
@@ -70,7 +70,8 @@ class Part(Record):
 
     mark: Mark
     good: Mark
-    """The mark behind the last line that holds a commit: equal to ``mark`` unless the end is damaged."""
+    """The mark behind the last line that its writer can have appended: equal to ``mark`` unless the end is damaged. A
+    cut can leave old bytes of the file there, and whole lines among them."""
     lines: list[bytes]
     troubles: list[Trouble]
     ordered: bool
@@ -180,6 +181,8 @@ class Chain:
         self.last = mark.last
         self.lines = mark.lines
         self.ordered = True
+        self.rising = True
+        """The last line has a higher id than all before it, as what a writer appends always has."""
         self.troubles: list[Trouble] = []
 
     def take(self, line: bytes, number: int) -> bool:
@@ -192,7 +195,8 @@ class Chain:
                 self.sum = None
                 return False
         commit_id = codec.id_of(line)
-        self.ordered = self.ordered and commit_id > self.last
+        self.rising = commit_id > self.last
+        self.ordered = self.ordered and self.rising
         self.sum = codec.sum_of(line)
         self.last = max(self.last, commit_id)
         self.first = min(self.first or commit_id, commit_id)
@@ -233,10 +237,12 @@ def read_open_part(
             offset += len(piece) + 1
             line = line_of(piece)
             if chain.take(line, number):
-                good_offset, good_rows, good_sum = offset, number, codec.sum_of(line)
+                if chain.rising:
+                    good_offset, good_rows, good_sum = offset, number, codec.sum_of(line)
                 if keep:
                     lines.append(line)
-    new = Mark(offset, number, chain.lines, chain.first, chain.last, chain.sum or "", changed)
+    end = chain.sum if chain.sum and chain.rising else ""
+    new = Mark(offset, number, chain.lines, chain.first, chain.last, end, changed)
     good = new._replace(offset=good_offset, rows=good_rows, sum=good_sum)
     return Part(new, good, lines, chain.troubles, chain.ordered, len(rest))
 

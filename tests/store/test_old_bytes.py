@@ -1,0 +1,51 @@
+"""Old bytes of the file behind the last line: what a power cut can leave, whole lines among them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holdfast.store.files import FilesStore
+from holdfast.testing.plans import saying, texts, wall_clock
+
+STREAM = "sessions/ada/2026-01-21-a1b2c3d4"
+
+
+def segment_in(folder: Path) -> Path:
+    (found,) = folder.rglob("events/**/*.jsonl")
+    return found
+
+
+@pytest.mark.parametrize(
+    "between", [b"", b'{ "v":1,"id":"half of a line\n', b"\0" * 40 + b"\n"], ids=["", "half", "zeros"]
+)
+@pytest.mark.parametrize("behind", [b"", b"half"], ids=["", "torn"])
+@pytest.mark.parametrize("reread", [True, False], ids=["reread", "at once"])
+def test_a_line_that_is_there_once_more_is_a_torn_tail(
+    tmp_path: Path, between: bytes, behind: bytes, reread: bool
+) -> None:
+    """Whatever of the file's own lines a cut left at its end is cut off and kept; work goes on behind what was new."""
+    root = tmp_path / ".state"
+    store = FilesStore(str(root), clock=wall_clock)
+    for text in ("one", "two"):
+        store.append(STREAM, saying(text))
+    store.close()
+    segment = segment_in(root)
+    before = segment.read_bytes()
+    torn = between + before.splitlines(keepends=True)[-1] + behind
+    segment.write_bytes(before + torn)
+    store = FilesStore(str(root), clock=wall_clock)
+    if reread:
+        assert texts(store.read(STREAM)) == ["one", "two"]
+    done = store.append(STREAM, saying("three"))
+    assert done.version == 3
+    assert store.append(STREAM, saying("four"), cursor=done.cursor).version == 4
+    store.close()
+    with_all = FilesStore(str(root), clock=wall_clock)
+    tail = with_all.read(STREAM)
+    assert (texts(tail), tail.version, tail.faults) == (["one", "two", "three", "four"], 4, ())
+    assert segment.read_bytes().startswith(before)
+    assert [path.read_bytes() for path in (root / "local" / "quarantine").glob("*.bin")] == [torn]
+    assert [fault for fault in with_all.check() if not fault.harmless] == []
+    with_all.close()

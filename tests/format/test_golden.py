@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -25,6 +26,13 @@ def old(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, dict[str,
 def test_there_is_a_golden_workspace() -> None:
     """The present format is among those that are kept."""
     assert "v1" in FORMATS
+
+
+def test_the_golden_workspace_has_every_kind_of_line() -> None:
+    """Lines without spaces, with spaces, and with blanks in both of their places."""
+    lines = b"".join(path.read_bytes() for path in (HERE / "v1").rglob("*.jsonl")).splitlines()
+    for pattern in (rb'\{"v"', rb'\{ +"v"', rb'.*\][ \t]+,"sum"', rb'.*Z"[ \t]+,"by"'):
+        assert any(re.match(pattern, line) for line in lines), pattern
 
 
 def test_an_old_workspace_is_read_and_left_as_it_is(old: tuple[Path, dict[str, object]]) -> None:

@@ -49,3 +49,22 @@ def test_a_line_that_is_there_once_more_is_a_torn_tail(
     assert [path.read_bytes() for path in (root / "local" / "quarantine").glob("*.bin")] == [torn]
     assert [fault for fault in with_all.check() if not fault.harmless] == []
     with_all.close()
+
+
+def test_lines_that_somebody_moved_are_no_torn_tail(tmp_path: Path) -> None:
+    """A commit at the end that is nowhere else in the segment is never cut off, in whatever order the lines are."""
+    root = tmp_path / ".state"
+    store = FilesStore(str(root), clock=wall_clock)
+    for text in ("one", "two", "three"):
+        store.append(STREAM, saying(text))
+    store.close()
+    segment = segment_in(root)
+    one, two, three = segment.read_bytes().splitlines(keepends=True)
+    segment.write_bytes(one + three + two + one)
+    store = FilesStore(str(root), clock=wall_clock)
+    assert store.append(STREAM, saying("four")).version == 4
+    store.check(fix=True)
+    assert texts(store.read(STREAM)) == ["one", "two", "three", "four"]
+    written = b"".join(path.read_bytes() for path in root.rglob("events/**/*.jsonl"))
+    assert all(line in written for line in (one, two, three))
+    store.close()

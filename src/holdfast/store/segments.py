@@ -70,8 +70,8 @@ class Part(Record):
 
     mark: Mark
     good: Mark
-    """The mark behind the last line that its writer can have appended: equal to ``mark`` unless the end is damaged. A
-    cut can leave old bytes of the file there, and whole lines among them."""
+    """The mark behind the last line that holds a commit for the first time: ``mark`` unless the end is damaged. Old bytes
+    of the file, which a cut can leave there, may be whole lines."""
     lines: list[bytes]
     troubles: list[Trouble]
     ordered: bool
@@ -182,7 +182,7 @@ class Chain:
         self.lines = mark.lines
         self.ordered = True
         self.rising = True
-        """The last line has a higher id than all before it, as what a writer appends always has."""
+        """The last commit has a higher id than all before it."""
         self.troubles: list[Trouble] = []
 
     def take(self, line: bytes, number: int) -> bool:
@@ -223,6 +223,8 @@ def read_open_part(
     number = mark.rows
     offset = mark.offset
     good_offset, good_rows, good_sum = mark.offset, mark.rows, mark.sum
+    doubtful: list[tuple[int, int, bytes]] = []
+    """Commits at the end that are out of order, and may be there a second time."""
     rest = b""
     position = offset
     while position < size:
@@ -239,10 +241,19 @@ def read_open_part(
             if chain.take(line, number):
                 if chain.rising:
                     good_offset, good_rows, good_sum = offset, number, codec.sum_of(line)
+                    doubtful.clear()
+                else:
+                    doubtful.append((offset, number, line))
                 if keep:
                     lines.append(line)
-    end = chain.sum if chain.sum and chain.rising else ""
-    new = Mark(offset, number, chain.lines, chain.first, chain.last, end, changed)
+    if doubtful:
+        seen = {codec.id_of(line) for line in _commits(fs, fd, good_offset)}
+        for end, row, line in doubtful:
+            if codec.id_of(line) not in seen:
+                good_offset, good_rows, good_sum = end, row, codec.sum_of(line)
+                seen.add(codec.id_of(line))
+    last_sum = chain.sum if chain.sum and good_offset == offset else ""
+    new = Mark(offset, number, chain.lines, chain.first, chain.last, last_sum, changed)
     good = new._replace(offset=good_offset, rows=good_rows, sum=good_sum)
     return Part(new, good, lines, chain.troubles, chain.ordered, len(rest))
 
@@ -251,18 +262,22 @@ def forward(fs: FileSystem, path: str, end: int) -> Iterator[bytes]:
     """The commits of a segment up to ``end``, oldest first, in bounded memory. Sums were checked before."""
     fd = fs.open(path, os.O_RDONLY)
     try:
-        rest = b""
-        position = 0
-        while position < end:
-            data = steps.read_range(fs, fd, position, min(position + CHUNK, end))
-            if not data:
-                return
-            position += len(data)
-            pieces = (rest + data).split(b"\n")
-            rest = pieces.pop()
-            yield from filter(is_whole, map(line_of, pieces))
+        yield from _commits(fs, fd, end)
     finally:
         fs.close(fd)
+
+
+def _commits(fs: FileSystem, fd: int, end: int) -> Iterator[bytes]:
+    rest = b""
+    position = 0
+    while position < end:
+        data = steps.read_range(fs, fd, position, min(position + CHUNK, end))
+        if not data:
+            return
+        position += len(data)
+        pieces = (rest + data).split(b"\n")
+        rest = pieces.pop()
+        yield from filter(is_whole, map(line_of, pieces))
 
 
 def backward(fs: FileSystem, path: str, chunk: int = 1 << 16) -> Iterator[bytes]:

@@ -70,8 +70,8 @@ class Part(Record):
 
     mark: Mark
     good: Mark
-    """The mark behind the last line that holds a commit for the first time: ``mark`` unless the end is damaged. Old bytes
-    of the file, which a cut can leave there, may be whole lines."""
+    """The mark behind the last line that holds a commit for the first time: ``mark`` unless the end is damaged. Among
+    old bytes of the file, which a cut can leave there, may be whole lines."""
     lines: list[bytes]
     troubles: list[Trouble]
     ordered: bool

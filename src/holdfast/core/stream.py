@@ -6,6 +6,7 @@ The name is also the stream's folder below ``.state/``, which is why each part p
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from holdfast.core.ids import checked_name, checked_session_id
 from holdfast.errors import InvalidName
@@ -21,6 +22,7 @@ def user_stream(user: str) -> str:
     return f"users/{checked_name(user, 'user')}"
 
 
+@lru_cache(maxsize=256)  # asked for the same few names with every call of a server
 def session_stream(user: str, session: str) -> str:
     return f"sessions/{checked_name(user, 'user')}/{checked_session_id(session)}"
 
@@ -37,6 +39,7 @@ def checked_stream(stream: str) -> str:
     raise InvalidName(f"{stream[:120]!r} is not a stream.")
 
 
+@lru_cache(maxsize=256)
 def checked_note(name: str) -> str:
     """``name`` itself, if it is the name of a note: ``local/<part>/…`` or ``<stream>/<file>``."""
     *folders, file = name.split("/")

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from threading import RLock
 
 from holdfast.core.ids import is_session_id
@@ -197,6 +198,7 @@ class Desk:
             self._drop()
 
 
+@lru_cache(maxsize=MOST_SEATS)
 def plain_name(client: str) -> str:
     """The name that a client gave itself, as the name of an actor: one line, nothing hidden, not too long."""
     hidden = hidden_in(client)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 from holdfast.edge.mcp import arguments as check
 from holdfast.edge.mcp.desk import Desk
-from holdfast.edge.mcp.wire import Json
+from holdfast.edge.mcp.wire import Json, compact
 from holdfast.errors import HoldfastError, NoSession
 from holdfast.typed import Record
 from holdfast.views.markdown import visible
@@ -61,7 +60,7 @@ def call(tool: Tool, desk: Desk, client: str, given: Json) -> Json:
     except HoldfastError as error:
         text = visible(f"{error.code}: {error.message} {in_tools(error)}".rstrip())
         return {"content": [{"type": "text", "text": text}], "isError": True}
-    text = said.text or json.dumps(said.data, ensure_ascii=False, separators=(",", ":"))
+    text = said.text or compact(said.data)
     return {"content": [{"type": "text", "text": text}], "structuredContent": said.data, "isError": False}
 
 

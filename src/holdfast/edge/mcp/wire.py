@@ -102,7 +102,7 @@ class Offer(Protocol):
 def decode(line: bytes) -> Any:
     """A message from its bytes. Numbers that JSON does not have, and nesting without end, are no messages."""
     try:
-        return json.loads(line.decode("utf-8"), parse_constant=_refuse)
+        return _decode(line.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise Failure(PARSE_ERROR, "The message is not JSON in UTF-8.") from error
 
@@ -111,10 +111,14 @@ def _refuse(name: str) -> float:
     raise ValueError(name)
 
 
+# Made once: ``json.loads`` and ``json.dumps`` make theirs anew for each call that wants anything special.
+_decode = json.JSONDecoder(parse_constant=_refuse).decode
+compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 def encode(message: Json | list[Json]) -> bytes:
     """A message as one line, without its line feed. Half of a surrogate pair is written as its escape."""
-    text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "backslashreplace")
+    return compact(message).encode("utf-8", "backslashreplace")
 
 
 def notification(method: str, params: Json) -> Json:

@@ -101,10 +101,10 @@ def test_another_program_can_write_the_same_blanks(length: int) -> None:
     name = "qcx4n43w-7.jsonl"
     line = line_with({"text": "x" * length})[:-1]
     wanted = (len(line) - 280) * 3 // 2
-    first = f"{int(hashlib.blake2b(f'{name}/{ID}'.encode(), digest_size=8).hexdigest(), 16):064b}"
+    first = f"{int(hashlib.blake2b(f'{name}/{ID}'.encode()).hexdigest()[:16], 16):064b}"
     groups = ""
     for number in range(min(256, wanted // 8192 + 1)):
-        digits = hashlib.blake2b(f"{name}/{ID}/{number}".encode()).hexdigest()
+        digits = hashlib.blake2b(f"{name}/{ID}{f'/{number}' if number else ''}".encode()).hexdigest()
         groups += "".join(" " * int(digit, 16) + "\t" + " " * (15 - int(digit, 16)) for digit in digits)
     blanks = (first.replace("0", " ").replace("1", "\t") + (groups * (wanted // 2048 + 1))[:wanted]).encode()
     key = b',"sum":' if len(line) <= 4000 else b',"by":'

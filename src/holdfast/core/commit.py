@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import lru_cache
 
 from holdfast.core import ids
 from holdfast.core.hashing import blake2b
@@ -87,12 +88,11 @@ def chain(previous: str, body: bytes) -> str:
 
 def content_of(draft: Draft) -> bytes:
     """The part of a line that is known before the commit has its place in the stream."""
-    op = "" if draft.op is None else f',"op":{_text(draft.op)}'
+    events, by, origin, op = draft
     try:
-        events = ",".join(
-            [f'{{"type":{_text(e.type)},"v":{e.v},"data":{_encode(e.data)}}}' for e in draft.events]
-        )
-        content = f',"by":{_text(draft.by)},"origin":{_text(draft.origin)}{op},"events":[{events}]'.encode()
+        said = ",".join([f"{_opening(kind, v)}{_encode(data)}}}" for kind, data, v in events])
+        told = "" if op is None else f',"op":{_text(op)}'
+        content = f'{_signed(by, origin)}{told},"events":[{said}]'.encode()
     except UnicodeEncodeError:
         raise Refused(
             "The text holds half of a surrogate pair, which is not valid Unicode; nothing was written."
@@ -102,11 +102,19 @@ def content_of(draft: Draft) -> bytes:
     except (ValueError, TypeError) as error:
         raise Refused(f"The data is not plain JSON ({error}); nothing was written.") from None
     # Only content with that many brackets can be too deep: nearly none has to be measured.
-    if content.count(b"{") + content.count(b"[") > MAX_DEPTH and any(
-        is_deep(event.data) for event in draft.events
-    ):
+    if content.count(b"{") + content.count(b"[") > MAX_DEPTH and any(is_deep(event.data) for event in events):
         raise _too_deep()
     return content
+
+
+@lru_cache(maxsize=64)  # who writes, and what sort of thing, is the same time and again
+def _signed(by: str, origin: str) -> str:
+    return f',"by":{_text(by)},"origin":{_text(origin)}'
+
+
+@lru_cache(maxsize=256)
+def _opening(kind: str, v: int) -> str:
+    return f'{{"type":{_text(kind)},"v":{v},"data":'
 
 
 def is_deep(value: object) -> bool:

@@ -7,8 +7,6 @@ known token, or a name such as ``password`` shortly before a colon or an equals 
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 LONG = 16
 """No token of a known shape is shorter; shorter secrets are known by the name before them, or stand in a URL."""
 
@@ -34,6 +32,10 @@ _NEEDLES = tuple(
 )
 _LARGE = 50_000  # characters from which on loading the tables is nothing beside writing them
 _KEY_BLOCK = "-----BEGIN"
+_RUN = b"x" * LONG
+_SHAPE = bytes.maketrans(bytes(range(256)), b"x" * 9 + b" " * 5 + b"x" * 18 + b" " + b"x" * 223)
+"""Spaces, tabs and line ends to spaces, all else to one letter: a long word is then a run of that letter."""
+_CALM = bytes(byte for byte in range(128) if not chr(byte).isupper() and not chr(byte).isdigit())
 
 
 def may_hold(text: str) -> bool:
@@ -45,11 +47,12 @@ def may_hold(text: str) -> bool:
             return True
         if _is_named(text.lower() if text.isascii() else text.replace("\u0130", "I").lower()):
             return True
-    long = [word for word in text.split() if len(word) >= LONG]
-    return bool(long) and _begins_token(text, long)
+    data = text.encode("utf-8", "surrogatepass")
+    shape = data.translate(_SHAPE)
+    at = shape.find(_RUN)
+    return at >= 0 and _begins_token(text, _long_words(data, shape, at))
 
 
-@lru_cache(maxsize=64)  # a program's own events have the same names time and again
 def is_name(text: str) -> bool:
     """Whether a secret may be the value of what is called so."""
     lowered = text.lower()
@@ -68,10 +71,21 @@ def _is_named(lowered: str) -> bool:
     return False
 
 
-def _begins_token(text: str, long: list[str]) -> bool:
+def _long_words(data: bytes, shape: bytes, at: int) -> str:
+    """The long words in which there is more than small letters and punctuation, such as a path has."""
+    words = []
+    while at >= 0:
+        end = shape.find(b" ", at)
+        word = data[at : end if end >= 0 else None]
+        if word.translate(None, _CALM) or not word.islower():
+            words.append(word)
+        at = shape.find(_RUN, end) if end >= 0 else -1
+    return b" ".join(words).decode("utf-8", "surrogatepass") if words else ""
+
+
+def _begins_token(text: str, words: str) -> bool:
     if _KEY_BLOCK in text:
         return True
-    words = " ".join([word for word in long if _is_unlike_words(word)])
     if not words:
         return False
     for mark, needles in _NEEDLES:
@@ -81,8 +95,3 @@ def _begins_token(text: str, long: list[str]) -> bool:
                     return True
     lowered = text.lower()
     return "bearer " in lowered or "basic " in lowered
-
-
-def _is_unlike_words(word: str) -> bool:
-    """Whether there is more in it than small letters and punctuation, such as a path has."""
-    return not word.islower() or (not word.isalpha() and any(map(str.isdigit, word)))

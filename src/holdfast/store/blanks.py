@@ -6,6 +6,8 @@ line is its own: a short one by its id, time and sum, a long one by blanks that 
 
 from __future__ import annotations
 
+from functools import cache
+
 from holdfast.core import commit as codec
 from holdfast.core.hashing import blake2b
 
@@ -34,15 +36,15 @@ def line_of(piece: bytes) -> bytes:
     return line[:start] + line[start:].lstrip(BLANKS) if line[start : start + 1] in (SPACE, TAB) else line
 
 
-def laid_out(name: str, opening: bytes, line: bytes) -> bytes:
-    """A line as it stands in a segment whose lines begin in a known way."""
-    whole = line.rstrip(b"\n")
-    blanks = blanks_in(len(whole))
-    if not blanks:
+def laid_out(key: str, opening: bytes, line: bytes) -> bytes:
+    """A line, with its line feed or without, as it stands in a segment whose lines begin in a known way. The key says
+    which line of which segment it is: ``<name of the segment>/<id of the commit>``."""
+    length = len(line) - line.endswith(b"\n")
+    if length <= LONG:
         return opening + line[1:]
     # Of a file with many pieces, libgit2 takes more samples from the beginning: so there, in a very long line.
-    place = len(whole) - codec.TAIL_LENGTH if len(whole) <= VERY_LONG else codec.BY_AT
-    return opening + line[1:place] + _drawn(f"{name}/{codec.id_of(line)}", blanks) + line[place:]
+    place = length - codec.TAIL_LENGTH if length <= VERY_LONG else codec.BY_AT
+    return opening + line[1:place] + _drawn(key, blanks_in(length)) + line[place:]
 
 
 def blanks_in(length: int) -> int:
@@ -56,20 +58,25 @@ def _drawn(key: str, length: int) -> bytes:
     Git knows 107,927 numbers for pieces, so two pieces get the same one now and then, but not several in one line.
     libgit2 takes samples, so the more blanks, the more groups.
     """
-    bits = int.from_bytes(blake2b(key.encode(), digest_size=_PIECE // 8).digest(), "big")
-    first = f"{bits:064b}".encode().translate(_BLANK)
+    eight, pair = _tables()
+    digest = blake2b(key.encode()).digest()
+    first = b"".join([eight[byte] for byte in digest[:8]])
     length -= _PIECE
     if length <= _GROUP:
-        return first + _group(f"{key}/0", length)
-    groups = b"".join([_group(f"{key}/{number}") for number in range(min(length // 8192 + 1, 256))])
-    return first + (groups * (length // len(groups) + 1))[:length]
+        return first + b"".join([pair[byte] for byte in digest[: length // 32 + 1]])[:length]
+    groups = [pair[byte] for byte in digest]
+    for number in range(1, min(length // 8192 + 1, 256)):
+        groups += [pair[byte] for byte in blake2b(f"{key}/{number}".encode()).digest()]
+    return first + (b"".join(groups) * (length // (len(groups) * 32) + 1))[:length]
 
 
-def _group(key: str, length: int = _GROUP) -> bytes:
-    """Up to 32 pieces. For half a byte 16 blanks, one of them a tab: more of them would be hard to look at."""
-    digits = blake2b(key.encode(), digest_size=64).hexdigest()[: length // 16 + 1]
-    return "".join([_BY_DIGIT[digit] for digit in digits])[:length].encode()
+@cache  # made for the first long line: most commands write none
+def _tables() -> tuple[list[bytes], list[bytes]]:
+    """For each byte 8 blanks, one for each bit; and 32 with a tab for each half of the byte: more of them would be hard
+    to look at."""
+    sixteen = [b" " * place + TAB + b" " * (15 - place) for place in range(16)]
+    eight = [f"{byte:08b}".encode().translate(_BLANK) for byte in range(256)]
+    return eight, [sixteen[byte >> 4] + sixteen[byte & 15] for byte in range(256)]
 
 
 _BLANK = bytes.maketrans(b"01", BLANKS)
-_BY_DIGIT = {f"{place:x}": " " * place + "\t" + " " * (15 - place) for place in range(16)}

@@ -24,7 +24,8 @@ class StreamPut(StreamNote):
         now = self._place.clock()
         commit_id = ids.next_id(max(tail.head, memory.clock), now, memory.writer)
         line, commit = codec.encode(planned.draft, commit_id, moment.iso(now), memory.sum, planned.content)
-        line = laid_out(self._segment_path.rpartition(os.sep)[2], self._opening, line)
+        name = self._segment_path.rpartition(os.sep)[2]
+        line = laid_out(f"{name}/{commit_id}", self._opening, line)
         try:
             steps.write_whole(self._fs, self._segment_fd, line)
         except OSError as error:

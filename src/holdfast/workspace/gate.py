@@ -15,6 +15,7 @@ in, or by way), else the way's own.
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 
 from holdfast.core.commit import Draft, Event, content_of
 from holdfast.core.secret_signs import is_name, may_hold
@@ -35,6 +36,7 @@ VARIABLE = "HOLDFAST_SECRETS"
 _KEY_SIZE = 32
 _NAMES = 1_000  # characters of names that are looked at quickly
 _NAMED = 5  # findings that an error names
+_PLAIN = frozenset([int, bool, float, type(None)])  # values in which nothing can hide
 _PAIRED = ("preference.set",)  # its fields say together what one alone does not
 
 Finding = tuple[str, "Path", "Secret", Any]
@@ -51,23 +53,25 @@ def passed(handle: Handle, draft: Draft) -> tuple[Draft, bytes]:
 
 def _may_hold(draft: Draft) -> bool:
     texts = [] if draft.op is None else [draft.op]
-    for event in draft.events:
-        if event.type in _PAIRED:
-            texts.append(_shown(event.data))
+    for kind, data, _ in draft.events:
+        if kind in _PAIRED:
+            texts.append(_shown(data))
             continue
-        if event.type.startswith(
-            "x."
-        ):  # its names are the program's own: they can be secrets, or tell of one
-            names = "\n".join(map(str, event.data))
-            if len(names) > _NAMES or is_name(names):
-                return True
-            texts.append(names)
-        for value in event.data.values():
-            if type(value) is str:
+        if kind.startswith("x.") and _may_name("\n".join(map(str, data))):
+            return True
+        for value in data.values():
+            sort = type(value)
+            if sort is str:
                 texts.append(value)
-            elif value and type(value) not in (int, bool, float):
+            elif sort not in _PLAIN:
                 texts.append(_shown(value))
-    return may_hold(texts[0] if len(texts) == 1 else "\n".join(texts))
+    return may_hold("\n".join(texts))
+
+
+@lru_cache(maxsize=64)  # a program's own events have the same names time and again
+def _may_name(names: str) -> bool:
+    """Whether the names of a program's own fields can be secrets, or tell of one."""
+    return len(names) > _NAMES or is_name(names) or may_hold(names)
 
 
 def passed_text(handle: Handle, text: str, field: str) -> tuple[str, list[Event]]:

@@ -28,9 +28,6 @@ else:
         def _tuplegetter(index, doc):
             return property(itemgetter(index), doc=doc)
 
-    def _made(cls, values):
-        return tuple.__new__(cls, values)
-
     def _replaced(self, **changes):
         return self._make(changes.pop(name, value) for name, value in zip(self._fields, self, strict=True))
 
@@ -80,7 +77,7 @@ else:
                 "__repr__": _shown,
                 "__match_args__": fields,
                 "_fields": fields,
-                "_make": classmethod(_made),
+                "_make": classmethod(tuple.__new__),
                 "_replace": _replaced,
                 "_asdict": _as_dict,
             }

@@ -15,26 +15,31 @@ from holdfast.testing.protocols import PROTOCOLS, failed_sync, killed_then_cut
 STATES = {
     "first append": 1500,
     "append more": 1200,
-    "large commits": 2800,
-    "several streams": 2400,
-    "several openings": 2000,
-    "snapshot note": 1500,
-    "view note": 2000,
+    "large commits": 2000,
+    "several streams": 2000,
+    "several openings": 1500,
+    "snapshot note": 1200,
+    "view note": 1500,
     "tail repair": 1200,
     "tail repair zeros": 700,
     "tail repair garbage line": 700,
     "doctor fix": 800,
-    "new git head": 2500,
+    "new git head": 2000,
     "forget other": 750,
     "overtaken": 600,
     "overtaken later": 300,
     "reader keeps snapshot": 200,
+    "journal": 1200,
+    "journal of a dead process": 1000,
+    "journals of two": 1200,
+    "journals overtaken": 1000,
+    "journal and git": 1000,
 }
 # Combinations listed at each crash point, before a sample is taken; the short protocol is listed completely.
 LIMITS = {"forget other": 5000}
 
-# One protocol writes down the time stamps of git's HEAD, and those are the kernel's.
-SEEDED = [protocol for protocol in PROTOCOLS if protocol.name != "new git head"]
+# Those with git write down the time stamps of its HEAD, and these are the kernel's.
+SEEDED = [protocol for protocol in PROTOCOLS if not protocol.name.endswith(("git head", "and git"))]
 
 
 def test_enough_states_are_promised() -> None:
@@ -91,22 +96,25 @@ def _until_the_last_call(make: Callable[..., Protocol], **options: bool) -> int:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("retry", [True, False], ids=["retried", "succeeded"])
+@pytest.mark.parametrize("journals", [False, True], ids=["segments", "journals"])
 @pytest.mark.parametrize(
     ("fresh", "awake"),
     [(True, False), (False, False), (False, True)],
     ids=["first_append", "append", "awake"],
 )
-def test_killed_at_every_call_then_cut(fresh: bool, retry: bool, awake: bool) -> None:
+def test_killed_at_every_call_then_cut(fresh: bool, retry: bool, awake: bool, journals: bool) -> None:
     """What a successor of a killed process is told to be safe survives a cut, also if it found it half done."""
-    assert _until_the_last_call(killed_then_cut, fresh=fresh, retry=retry, awake=awake) >= 30
+    states = _until_the_last_call(killed_then_cut, fresh=fresh, retry=retry, awake=awake, journals=journals)
+    assert states >= 30
 
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("same_store", [True, False], ids=["same_process", "next_process"])
+@pytest.mark.parametrize("journals", [False, True], ids=["segments", "journals"])
 @pytest.mark.parametrize("fresh", [True, False], ids=["first_append", "append"])
-def test_failed_sync_is_never_success(fresh: bool, same_store: bool) -> None:
+def test_failed_sync_is_never_success(fresh: bool, same_store: bool, journals: bool) -> None:
     """A sync that failed is reported; what is acknowledged after a retry is on the disk, not only in memory."""
-    assert _until_the_last_call(failed_sync, fresh=fresh, same_store=same_store) >= 5
+    assert _until_the_last_call(failed_sync, fresh=fresh, same_store=same_store, journals=journals) >= 5
 
 
 def test_torn_tail_is_cut_and_kept() -> None:

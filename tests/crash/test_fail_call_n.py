@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import itertools
+import os
 from collections.abc import Callable
 
 import pytest
@@ -12,9 +13,9 @@ from holdfast.errors import HoldfastError
 from holdfast.store.files import FilesStore
 from holdfast.testing.faults import ERRORS, SHORT, Failure, Faulty
 from holdfast.testing.laboratory import STREAM, Bench
-from holdfast.testing.protocols import _torn
+from holdfast.testing.protocols import JOURNALS, _torn
 from holdfast.testing.witness import verify
-from holdfast.testing.wrapped import SameDisk
+from holdfast.testing.wrapped import KilledAt, SameDisk
 
 Write = Callable[[Bench, FilesStore], None]
 
@@ -26,6 +27,17 @@ def _append(bench: Bench, store: FilesStore) -> None:
 def _two(bench: Bench, store: FilesStore) -> None:
     bench.append(store)
     bench.append(store, op=bench.next_op(events=4))
+
+
+def _many(bench: Bench, store: FilesStore) -> None:
+    for _ in range(6):
+        bench.append(store)
+
+
+def _close(bench: Bench, store: FilesStore) -> None:
+    bench.append(store)
+    bench.append(store)
+    store.close()
 
 
 def _note(bench: Bench, store: FilesStore) -> None:
@@ -54,6 +66,24 @@ def _history(bench: Bench) -> None:
     store.close()
 
 
+def _journals(bench: Bench) -> None:
+    bench.habit = JOURNALS
+
+
+def _dead_journal(bench: Bench) -> None:
+    """A process died with a journal that holds all it wrote; a power cut took the second half of its segment."""
+    bench.habit = JOURNALS._replace(size=1 << 16, window=1 << 14)
+    dying = KilledAt(bench.fs, 1 << 30)
+    store = bench.store(dying)
+    for _ in range(4):
+        bench.append(store)
+    dying.die()
+    (segment,) = bench.segments()
+    with open(segment, "r+b") as file:
+        file.truncate(os.path.getsize(segment) // 2)
+    bench.begin()
+
+
 def _torn_tail(bench: Bench) -> None:
     _torn(bench, "half")
 
@@ -65,6 +95,9 @@ CASES: dict[str, tuple[Callable[[Bench], None], Write]] = {
     "view": (_history, _view),
     "tail_repair": (_torn_tail, _append),
     "doctor_fix": (_torn_tail, _fix),
+    "journal": (_journals, _many),
+    "journal_closed": (_journals, _close),
+    "dead_journal": (_dead_journal, _append),
 }
 
 
@@ -85,7 +118,8 @@ def _run(case: str, failure: Failure) -> bool:
             return False
         where = f"{case}, {failure}: {faulty.dealt[:3]}"
         faulty.heal()
-        store = store or bench.store(faulty)
+        if store is None or write is _close:
+            store = bench.store(faulty)
         bench.append(store)  # the same process works on as soon as the fault is gone
         store.close()
         after = bench.store()

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
+from holdfast.store import replay
+from holdfast.store.journal import Entry
+from holdfast.store.stream_files import StreamFiles
+from holdfast.store.stream_put import StreamPut
+from holdfast.store.stream_reader import Place
+from holdfast.store.writer import Memory
 from holdfast.testing import scale
 from holdfast.testing.laboratory import Bench, Protocol, check_protocol, segment_class, sync_classes
 from holdfast.testing.protocols import PROTOCOLS
@@ -47,6 +55,9 @@ def test_every_sort_of_sync_is_known() -> None:
         "sync_folder .state",
         "sync_folder .",
         "sync_folder .state/local/quarantine",
+        "sync .state/local/journals/JOURNAL after write",
+        "sync_folder .state/local/journals",
+        "sync_folder .state/local",
     ):
         assert expected in CLASSES, f"{expected} is not among {sorted(CLASSES)}"
 
@@ -73,6 +84,48 @@ def test_a_dropped_sync_is_caught(name: str) -> None:
     assert caught is not None, (
         f"dropping {name!r} was not caught: the lister is blind, or the sync is useless"
     )
+
+
+PLAIN = "sync .state/events/sessions/kim/SESSION/SEGMENT after write"
+
+
+@pytest.mark.parametrize(
+    "name", ["journal", "journal of a dead process", "journals of two", "journal and git"]
+)
+def test_a_journal_that_begins_again_too_early_is_caught(name: str) -> None:
+    """Where commits are made sure of in journals, the segment must be synced before a journal begins again or goes."""
+    assert _caught_by(PLAIN, [protocol for protocol in PROTOCOLS if protocol.name == name])
+
+
+def test_a_journal_that_holds_only_the_own_line_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A commit must not be acknowledged ahead of one that it follows and that somebody still waits for."""
+    honest = StreamPut._make_durable
+
+    def careless(self: StreamPut, memory: Memory, line: bytes) -> None:
+        memory.safe = memory.size - len(line)
+        honest(self, memory, line)
+
+    monkeypatch.setattr(StreamPut, "_make_durable", careless)
+    (protocol,) = (protocol for protocol in PROTOCOLS if protocol.name == "journals overtaken")
+    with pytest.raises(Violation, match="no prefix"):
+        check_protocol(protocol, seed=scale.seed(), limit=6)
+
+
+def test_a_journal_that_goes_before_its_segment_is_synced_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who takes over a dead process's journal keeps it until all that is in it is on the disk elsewhere."""
+    honest = replay._put_back
+
+    def hasty(place: Place, handle: StreamFiles, name: str, entries: list[Entry]) -> None:
+        for path in replay.waiting(place, handle.stream.replace("/", "+")):
+            place.fs.unlink(path)
+            place.fs.sync_folder(os.path.dirname(path))
+            place.fs.close(place.fs.open(path, os.O_RDWR | os.O_CREAT))  # so that it can be removed once more
+        honest(place, handle, name, entries)
+
+    monkeypatch.setattr(replay, "_put_back", hasty)
+    (protocol,) = (protocol for protocol in PROTOCOLS if protocol.name == "journal of a dead process")
+    with pytest.raises(Violation):
+        check_protocol(protocol, seed=scale.seed(), limit=6)
 
 
 def test_acknowledging_before_the_sync_is_caught() -> None:

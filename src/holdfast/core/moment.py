@@ -23,14 +23,14 @@ LATEST = 253_402_300_799_999
 
 def iso(ms: int) -> str:
     """The text of a moment; moments outside the years 1 to 9999 are moved to the nearest one inside."""
-    if not EARLIEST <= ms <= LATEST:
-        ms = EARLIEST if ms < EARLIEST else LATEST
-    seconds, ms = divmod(ms, 1000)
-    return f"{_to_second(seconds)}.{ms:03d}Z"
+    text = _to_second(ms // 1000)
+    return f"{text}.{ms % 1000:03d}Z" if text else iso(EARLIEST if ms < EARLIEST else LATEST)
 
 
 @lru_cache(maxsize=4)  # commits come many to the second
 def _to_second(seconds: int) -> str:
+    if not EARLIEST <= seconds * 1000 <= LATEST:
+        return ""
     days, seconds = divmod(seconds, 86_400)
     year, month, day = _civil(days)
     minutes, second = divmod(seconds, 60)

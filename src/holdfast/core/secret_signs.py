@@ -35,6 +35,8 @@ _KEY_BLOCK = "-----BEGIN"
 _RUN = b"x" * LONG
 _SHAPE = bytes.maketrans(bytes(range(256)), b"x" * 9 + b" " * 5 + b"x" * 18 + b" " + b"x" * 223)
 """Spaces, tabs and line ends to spaces, all else to one letter: a long word is then a run of that letter."""
+_JSON_SHAPE = _SHAPE[: ord('"')] + b" " + _SHAPE[ord('"') + 1 :]
+"""The same for JSON, where a quotation mark ends a word as well."""
 _CALM = bytes(byte for byte in range(128) if not chr(byte).isupper() and not chr(byte).isdigit())
 
 
@@ -51,6 +53,26 @@ def may_hold(text: str) -> bool:
     shape = data.translate(_SHAPE)
     at = shape.find(_RUN)
     return at >= 0 and _begins_token(text, _long_words(data, shape, at))
+
+
+def may_be_in(content: bytes, objects: int) -> bool | None:
+    """The same of the JSON of a commit, as a whole; None if it cannot be told from that: a colon in it may be more than
+    the one behind a field's name, or there are more objects in it than those whose names the caller looks at."""
+    if (
+        len(content) > _LARGE
+        or content.count(b"{") != objects
+        or b"=" in content
+        or b"--" in content
+        or b'\\"' in content
+        or content.count(b":") != content.count(b'":')
+    ):
+        return None
+    shape = content.translate(_JSON_SHAPE)
+    at = shape.find(_RUN)
+    if at < 0:
+        return False
+    words = _long_words(content, shape, at)
+    return bool(words) and _begins_token(content.decode(), words)
 
 
 def is_name(text: str) -> bool:

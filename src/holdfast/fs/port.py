@@ -31,7 +31,7 @@ class FileSystem(Protocol):
         """Append to a handle that was opened with ``O_APPEND``; may write fewer bytes than asked."""
 
     def write_at(self, fd: int, data: bytes, offset: int) -> int:
-        """Overwrite in place. Only for notes that may be lost: never for history."""
+        """Overwrite in place. For notes, which may be lost, and journals, which have checksums: never for history."""
 
     def truncate(self, fd: int, size: int) -> None:
         """Cut the file. Only for a torn tail, under the lock, after the tail was saved aside."""
@@ -66,8 +66,15 @@ class FileSystem(Protocol):
     def stat_handle(self, fd: int) -> os.stat_result:
         """What is behind the handle."""
 
+    def size(self, fd: int) -> int:
+        """The length of the handle's file, without a look at its times: a kernel that was asked for them must give the
+        next write a time of its own, and writing that down costs more than all else that an append does."""
+
     def lock(self, fd: int) -> None:
         """Wait for the kernel lock on the handle's file; it dies with its holder."""
+
+    def try_lock(self, fd: int) -> bool:
+        """Take the kernel lock on the handle's file if nobody has it."""
 
     def unlock(self, fd: int) -> None:
         """Give the kernel lock back."""

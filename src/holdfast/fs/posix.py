@@ -40,6 +40,10 @@ class Posix:
         return os.open(path, flags | _ALWAYS, mode)
 
     @staticmethod
+    def size(fd: int) -> int:
+        return os.lseek(fd, 0, os.SEEK_END)
+
+    @staticmethod
     def make_folder(path: str) -> None:
         os.mkdir(path, 0o755)
 
@@ -54,6 +58,14 @@ class Posix:
     @staticmethod
     def lock(fd: int) -> None:
         fcntl.flock(fd, fcntl.LOCK_EX)
+
+    @staticmethod
+    def try_lock(fd: int) -> bool:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
 
     @staticmethod
     def unlock(fd: int) -> None:

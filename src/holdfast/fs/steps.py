@@ -16,12 +16,20 @@ TEMP_MARK = ".tmp-"
 
 def write_whole(fs: FileSystem, fd: int, data: bytes) -> None:
     """Append all of ``data``; normally one call, more only after a short write."""
-    view = data
     while True:
-        done = fs.write(fd, view)
-        if done == len(view):
+        done = fs.write(fd, data)
+        if done == len(data):
             return
-        view = view[done:]
+        data = data[done:]
+
+
+def write_whole_at(fs: FileSystem, fd: int, data: bytes, offset: int) -> None:
+    """Overwrite with all of ``data``; normally one call, more only after a short write."""
+    while True:
+        done = fs.write_at(fd, data, offset)
+        if done == len(data):
+            return
+        data, offset = data[done:], offset + done
 
 
 def read_whole(fs: FileSystem, path: str) -> bytes:

@@ -6,6 +6,7 @@ line is its own: a short one by its id, time and sum, a long one by blanks that 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 from holdfast.core import commit as codec
@@ -60,23 +61,24 @@ def _drawn(key: str, length: int) -> bytes:
     """
     eight, pair = _tables()
     digest = blake2b(key.encode()).digest()
-    first = b"".join([eight[byte] for byte in digest[:8]])
+    first = b"".join(map(eight, digest[:8]))
     length -= _PIECE
     if length <= _GROUP:
-        return first + b"".join([pair[byte] for byte in digest[: length // 32 + 1]])[:length]
-    groups = [pair[byte] for byte in digest]
+        return first + b"".join(map(pair, digest[: length // 32 + 1]))[:length]
     for number in range(1, min(length // 8192 + 1, 256)):
-        groups += [pair[byte] for byte in blake2b(f"{key}/{number}".encode()).digest()]
-    return first + (b"".join(groups) * (length // (len(groups) * 32) + 1))[:length]
+        digest += blake2b(f"{key}/{number}".encode()).digest()
+    groups = b"".join(map(pair, digest))
+    return first + (groups * (length // len(groups) + 1))[:length]
 
 
 @cache  # made for the first long line: most commands write none
-def _tables() -> tuple[list[bytes], list[bytes]]:
-    """For each byte 8 blanks, one for each bit; and 32 with a tab for each half of the byte: more of them would be hard
-    to look at."""
+def _tables() -> tuple[Callable[[int], bytes], Callable[[int], bytes]]:
+    """For a byte 8 blanks, one for each bit; and 32 with a tab for each half of the byte: more of them would be hard to
+    look at."""
     sixteen = [b" " * place + TAB + b" " * (15 - place) for place in range(16)]
     eight = [f"{byte:08b}".encode().translate(_BLANK) for byte in range(256)]
-    return eight, [sixteen[byte >> 4] + sixteen[byte & 15] for byte in range(256)]
+    pair = [sixteen[byte >> 4] + sixteen[byte & 15] for byte in range(256)]
+    return eight.__getitem__, pair.__getitem__
 
 
 _BLANK = bytes.maketrans(b"01", BLANKS)

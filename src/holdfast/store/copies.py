@@ -11,7 +11,7 @@ import os
 
 from holdfast.fs import steps
 from holdfast.store import restore, segments
-from holdfast.store.writer import BLANK, decode_memory, encode_memory, read_note
+from holdfast.store.writer import Memory, decode_memory, encode_memory, read_note
 from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _part_stream(place: Place, lock: str, stream: str, old: str, new: str) -> No
         steps.replace(place.fs, os.path.join(events, own), content, tag=place.tag, durable=True)
         place.fs.unlink(os.path.join(events, name))
         place.fs.sync_folder(events)
-        note = BLANK._replace(writer=new, highest=number, clock=memory.clock)
+        note = Memory(new, highest=number, clock=memory.clock)
         place.fs.write_at(fd, encode_memory(note), 0)
     finally:
         place.fs.close(fd)

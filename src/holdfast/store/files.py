@@ -15,6 +15,7 @@ from holdfast.fs.port import FileSystem
 from holdfast.fs.posix import POSIX
 from holdfast.store import segments
 from holdfast.store.git_head import GitHead
+from holdfast.store.journal import Habit
 from holdfast.store.protocol import Appended, Capabilities, Cursor, Fault, Plan, Tail
 from holdfast.store.segments import EVENTS
 from holdfast.store.stream_files import StreamFiles
@@ -40,12 +41,14 @@ class FilesStore:
         clock: Callable[[], int],
         fs: FileSystem = POSIX,
         bits: Callable[[int], int] = random_bits,
+        habit: Habit | None = None,
     ) -> None:
         self.root = os.path.abspath(root)
         self.capabilities = Capabilities("files", True, True, True, self.root)
         self._fs = fs
         self._clock = clock
         self._bits = bits
+        self._habit = habit or Habit()
         self._mutex = allocate_lock()
         self._handles: dict[str, StreamFiles] = {}
         self._closed = False
@@ -79,6 +82,7 @@ class FilesStore:
             tag,
             self.get,
             self.put,
+            self._habit,
         )
         self._place.identity.copied = self._part
 

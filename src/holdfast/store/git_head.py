@@ -100,6 +100,12 @@ class GitHead:
         stamp = self._stamp(os.path.join(self._places[0], "index")) if self._places else None
         return _text(stamp) if stamp else ""
 
+    def is_at(self, token: str, index: str) -> bool:
+        """Whether neither HEAD nor the index has moved since they were asked for."""
+        if self._places is None:
+            return token == index == NO_GIT
+        return self.token() == token and self.index() == index
+
     def may_be_staged(self, path: str) -> bool:
         """Whether git's index may hold a file whose path ends in ``path``."""
         if self._places is None:

@@ -5,6 +5,7 @@ The write order follows from the invariants of docs/format.md, whose numbers the
 
 from __future__ import annotations
 
+import errno
 import os
 from _thread import allocate_lock
 
@@ -14,16 +15,18 @@ from holdfast.errors import Conflict
 from holdfast.fs import steps
 from holdfast.store import kept, segments
 from holdfast.store.numbered import check_op
-from holdfast.store.protocol import Appended, Cursor, Ground, Plan, Tail
-from holdfast.store.segments import UNREAD, Mark
+from holdfast.store.protocol import Appended, Cursor, Fault, Ground, Plan, Tail
+from holdfast.store.segments import Mark
 from holdfast.store.stream_note import ANYTHING, GROWN, NOTHING
 from holdfast.store.stream_put import StreamPut
-from holdfast.store.stream_reader import SUM_AND_END, Place
-from holdfast.store.writer import BLANK, Memory, decode_memory, read_note
+from holdfast.store.stream_reader import SUM_AND_END, Place, mark_in, marks_in
+from holdfast.store.writer import Memory, decode_memory, read_note
 from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from holdfast.store.ops import Ops
+
+_READ_ONLY = frozenset([errno.EROFS, errno.EACCES, errno.EPERM])
 
 
 class StreamFiles(StreamPut):
@@ -34,9 +37,17 @@ class StreamFiles(StreamPut):
         self.mutex = allocate_lock()
         self._ops: Ops | None = None
 
+    def read(self, cursor: Cursor) -> Tail:
+        if not self._sound:
+            self.make_sound()
+        tail = super().read(cursor)
+        return tail._replace(faults=(*tail.faults, *self._unplayed)) if self._unplayed else tail
+
     def append(
         self, plan: Plan, cursor: Cursor, expect: int | None, op: str | None, unread: bool = False
     ) -> Appended:
+        if not self._sound:
+            self.make_sound()
         identity = self._place.identity
         writer = identity.writer()  # before anything is read: a copied folder is put in order first
         try:
@@ -61,11 +72,12 @@ class StreamFiles(StreamPut):
                     writer = identity.writer()
                 planned = plan(Ground(tail, writer, memory.numbers))
                 check_op(planned.draft.op, op)
-                if since == ANYTHING or self._is_full(memory):
+                if since == ANYTHING or (memory.size >= segments.FULL and self._is_full(memory)):
                     memory = self._ready(memory, tail)
                 return self._put(planned, memory, tail, since)
             finally:
-                self.unlock()
+                if self._held:
+                    self.unlock()
         except OSError:
             self.close()
             raise
@@ -73,7 +85,7 @@ class StreamFiles(StreamPut):
     def _left_unread(self, cursor: Cursor) -> Tail:
         memory = self._memory
         assert memory is not None
-        mark = cursor["s"].get(segments.name_of(self.stream, memory.writer, memory.segment), UNREAD)
+        mark = mark_in(cursor, segments.name_of(self.stream, memory.writer, memory.segment))
         version = cursor["n"] + memory.rows - mark.rows
         return Tail((), cursor, version, max(cursor["h"], memory.clock), False, ())
 
@@ -118,7 +130,7 @@ class StreamFiles(StreamPut):
             if self._memory.writer != writer:
                 self._memory = None
         highest = self._memory.highest if self._memory else 0
-        marks: dict[str, Mark] = tail.cursor["s"]
+        marks = marks_in(tail.cursor)
         unknown = any(
             name.startswith(writer) and segments.number_of(name) > highest and marks[name].lines
             for name in self._listed
@@ -132,7 +144,7 @@ class StreamFiles(StreamPut):
             memory = decode_memory(self._note)
             self._memory = memory if memory and memory.writer == writer else None
         self._own_generation = 0
-        return self._memory or BLANK._replace(writer=writer)
+        return self._memory or Memory(writer)
 
     def _ready(self, memory: Memory, tail: Tail) -> Memory:
         """The memory with a segment that may be appended to: the current one if every condition holds (I2)."""
@@ -144,10 +156,10 @@ class StreamFiles(StreamPut):
             if memory.git_index != index:
                 if self._place.head.may_be_staged(f"{segments.EVENTS}/{self.stream}/{name}"):
                     return self._new_segment(memory, token, index)
-                memory = memory._replace(git_index=index)
-            mark = tail.cursor["s"].get(name)
+                memory = memory.but(git_index=index)
+            mark = marks_in(tail.cursor).get(name)
             if mark is not None and name not in self._put_away and self._open_segment(name):
-                size = self._fs.stat_handle(self._segment_fd).st_size
+                size = self._fs.size(self._segment_fd)
                 if size == memory.size == mark.offset and memory.sum == mark.sum:
                     return memory
                 memory = self._continue(memory, mark, size)
@@ -170,7 +182,7 @@ class StreamFiles(StreamPut):
         if path != self._segment_path or node != self._segment_node:
             self._close_segment()
             self._segment_fd = self._fs.open(path, steps.APPEND)
-            self._segment_path, self._segment_node = path, node
+            self._segment_path, self._segment, self._segment_node = path, name, node
             self._opening = segments.opening_of(self.stream, name)
         return True
 
@@ -181,7 +193,7 @@ class StreamFiles(StreamPut):
         that are no line were never acknowledged: nobody else can be writing, so they are a torn tail (I5).
         """
         if mark.offset < memory.size or not self._remembered_at(memory):
-            return memory._replace(segment=0)
+            return memory.but(segment=0)
         if not mark.sum or size > mark.offset:
             from holdfast.store import quarantine
 
@@ -189,9 +201,9 @@ class StreamFiles(StreamPut):
                 self._fs, self._place, self.stream, self._segment_path, self._segment_fd
             )
             if mark.offset < memory.size:
-                return memory._replace(segment=0)
+                return memory.but(segment=0)
         clock = max(memory.clock, mark.last or ids.ZERO)
-        return memory._replace(size=mark.offset, sum=mark.sum, rows=mark.rows, clock=clock)
+        return memory.but(size=mark.offset, sum=mark.sum, rows=mark.rows, clock=clock)
 
     def _remembered_at(self, memory: Memory) -> bool:
         if not memory.size:
@@ -213,14 +225,21 @@ class StreamFiles(StreamPut):
             for folder in (self.folder, os.path.join(self._place.root, *self.stream.split("/"))):
                 steps.make_folders(self._fs, folder)  # the second one is for files that people put there
             self._segment_fd = self._fs.open(path, steps.CREATE)
-        self._segment_path = path
+        self._segment_path, self._segment = path, name
         self._segment_node = self._fs.stat_handle(self._segment_fd).st_ino
         self._opening = segments.opening_of(self.stream, name)
         self._renew_listing(sorted([*self._listed, name]))
         kept.keep(self._place, self.stream, path)
         steps.sync_names(self._fs, self.folder, os.path.dirname(self._place.root))
-        memory = memory._replace(
-            segment=number, size=0, sum=codec.GENESIS, rows=0, token=token, highest=number, git_index=index
+        memory = memory.but(
+            segment=number,
+            size=0,
+            sum=codec.GENESIS,
+            rows=0,
+            safe=0,
+            token=token,
+            highest=number,
+            git_index=index,
         )
         self._remember(memory)
         return memory
@@ -236,16 +255,40 @@ class StreamFiles(StreamPut):
         except FileNotFoundError:
             return  # gone with a checkout
         try:
-            self._fs.sync(fd)
-        except OSError:
-            self._remember(memory._replace(segment=-memory.segment))
-            raise
+            self.sync_segment(segments.name_of(self.stream, memory.writer, memory.segment), fd)
         finally:
             self._fs.close(fd)
 
     def _next_number(self, memory: Memory) -> int:
         own = [segments.number_of(name) for name in self._listed if name.startswith(memory.writer)]
         return max(memory.highest, *own, 0) + 1
+
+    def make_sound(self) -> None:
+        """Before the stream is used: take over what dead processes, or this one before an error, had in journals."""
+        self._sound = True
+        try:
+            self._unplayed = self._take_over()
+        except BaseException:
+            self._sound = False
+            raise
+
+    def _take_over(self) -> tuple[Fault, ...]:
+        from holdfast.store import replay
+
+        paths = replay.waiting(self._place, self._flat)
+        if not paths:
+            return ()
+        try:
+            with self.holding():
+                memory = decode_memory(read_note(self._fs, self._lock_fd))
+                if memory is not None and memory.segment < 0:
+                    self._mended(memory)
+                replay.take_over(self._place, self, paths)
+        except OSError as error:
+            if error.errno not in _READ_ONLY:
+                raise
+            return replay.left(self._place, self.stream, paths)
+        return ()
 
     def take_number(self, old: str) -> str:
         """The path of a new own segment, for the commits of an old one that are brought back: with its lines in
@@ -255,7 +298,7 @@ class StreamFiles(StreamPut):
             memory = self._mended(memory)
         number = self._next_number(memory)
         number += segments.is_alike(self.stream, old, segments.name_of(self.stream, memory.writer, number))
-        self._remember(memory._replace(segment=0, highest=number))
+        self._remember(memory.but(segment=0, highest=number))
         return self._path(segments.name_of(self.stream, memory.writer, number))
 
     def _make_sure(self) -> None:
@@ -266,6 +309,6 @@ class StreamFiles(StreamPut):
         for name in self._names():
             fd = self._fs.open(self._path(name), os.O_RDONLY)
             try:
-                self._fs.sync(fd)
+                self.sync_segment(name, fd)
             finally:
                 self._fs.close(fd)

@@ -11,8 +11,7 @@ import os
 from holdfast.fs import steps
 from holdfast.store import segments
 from holdfast.store.protocol import Cursor
-from holdfast.store.segments import UNREAD
-from holdfast.store.stream_reader import Place, StreamReader
+from holdfast.store.stream_reader import Place, StreamReader, mark_in
 from holdfast.store.writer import Memory, decode_memory, encode_memory, read_note
 
 _LAG_MS = 100
@@ -58,6 +57,10 @@ class StreamNote(StreamReader):
         self._fs.lock(self._lock_fd)
         self._held = True
 
+    def holding(self) -> Holding:
+        """Hold the stream for a while."""
+        return Holding(self, self._held)
+
     def unlock(self) -> None:
         """Let others append, if the stream is held."""
         if self._held:
@@ -72,21 +75,16 @@ class StreamNote(StreamReader):
         GROWN, only if commits may be left ``unread``: all that happened is in the note.
         """
         self.lock()
-        if cursor is not None and cursor is self._latest and self._undisturbed():
-            return NOTHING
+        memory = self._memory
+        if cursor is not None and cursor is self._latest and memory is not None:
+            note = self._note
+            if self._fs.read(self._lock_fd, len(note), 0) == note and self._is_as_noted(memory):
+                return NOTHING
         # What follows may renew the note and then be refused: the old cursor would look new again.
         self._latest = None
         if unread and self._only_grown(cursor):
             return GROWN
         return ANYTHING
-
-    def _undisturbed(self) -> bool:
-        memory = self._memory
-        return (
-            memory is not None
-            and self._fs.read(self._lock_fd, len(self._note), 0) == self._note
-            and self._is_as_noted(memory)
-        )
 
     def _only_grown(self, cursor: Cursor) -> bool:
         """Whether nothing has happened since the cursor but commits of this place to the segment at hand.
@@ -100,7 +98,7 @@ class StreamNote(StreamReader):
         if memory is None or self._complete_for != (self._generation, memory.writer, memory.highest):
             return False
         name = segments.name_of(self.stream, memory.writer, memory.segment)
-        mark = cursor["s"].get(name, UNREAD)
+        mark = mark_in(cursor, name)
         if self._segment_path != self._path(name) or mark.rows != mark.lines or not self._is_as_noted(memory):
             return False
         self._memory, self._note = memory, note
@@ -109,12 +107,12 @@ class StreamNote(StreamReader):
     def _is_as_noted(self, memory: Memory) -> bool:
         if self._segment_fd < 0 or self._complete_for[0] != self._generation:
             return False
+        fs = self._fs
         try:
             return (
-                self._fs.stat(self.folder).st_mtime_ns == self._folder_stamp
-                and self._fs.stat_handle(self._segment_fd).st_size == memory.size
-                and self._place.head.token() == memory.token
-                and self._place.head.index() == memory.git_index
+                fs.stat(self.folder).st_mtime_ns == self._folder_stamp
+                and fs.size(self._segment_fd) == memory.size
+                and self._place.head.is_at(memory.token, memory.git_index)
             )
         except FileNotFoundError:
             return False
@@ -132,10 +130,13 @@ class StreamNote(StreamReader):
         self._noted_at = now
         self._complete_for = (self._generation, memory.writer, memory.highest)
 
-    def _may_lag(self, now: int, undisturbed: bool) -> bool:
-        """Whether the note can wait: only while this handle appends alone, since others go by the note."""
-        self._alone = self._alone + 1 if undisturbed else 0
-        return self._alone > _ALONE and 0 <= now - self._noted_at < _LAG_MS
+    def _note_down(self, memory: Memory, now: int, *, alone: bool) -> None:
+        """Write the note, unless it can wait: only while this handle appends alone, since others go by the note."""
+        self._alone = self._alone + 1 if alone else 0
+        if self._alone > _ALONE and 0 <= now - self._noted_at < _LAG_MS:
+            self._memory, self._unnoted = memory, True
+        else:
+            self._remember(memory, now)
 
     def _catch_up(self) -> None:
         """Note what was appended since the last note, unless others have gone on from there."""
@@ -158,3 +159,18 @@ class StreamNote(StreamReader):
                 self._fs.close(fd)
             except OSError:
                 pass
+
+
+class Holding:
+    """Holds a stream, and gives it back unless it was held before."""
+
+    def __init__(self, handle: StreamNote, before: bool) -> None:
+        self._handle = handle
+        self._before = before
+
+    def __enter__(self) -> None:
+        self._handle.lock()
+
+    def __exit__(self, *_: object) -> None:
+        if not self._before:
+            self._handle.unlock()

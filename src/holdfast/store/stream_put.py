@@ -2,63 +2,146 @@
 
 from __future__ import annotations
 
-import os
-
 from holdfast.core import commit as codec
 from holdfast.core import ids, moment
 from holdfast.errors import HoldfastError, Unavailable, UnknownOutcome
 from holdfast.fs import steps
 from holdfast.store import segments
 from holdfast.store.blanks import laid_out
-from holdfast.store.protocol import Appended, Cursor, Planned, Tail
-from holdfast.store.segments import UNREAD, Mark
+from holdfast.store.journal import Journal
+from holdfast.store.protocol import Appended, Cursor, Fault, Planned, Tail
+from holdfast.store.segments import UNREAD
 from holdfast.store.stream_note import GROWN, NOTHING, StreamNote
-from holdfast.store.writer import Memory, decode_memory, grown, read_note
+from holdfast.store.stream_reader import Place, marks_in
+from holdfast.store.writer import Memory, decode_memory, read_note
 
 
 class StreamPut(StreamNote):
     """A stream that can be appended to."""
 
+    def __init__(self, place: Place, stream: str) -> None:
+        super().__init__(place, stream)
+        self._journal: Journal | None = None
+        self._until_journal = place.habit.after
+        """Appends before this handle takes a journal."""
+        self._safe = 0
+        """So much of the segment at hand is known to survive a power cut."""
+        self._sound = False
+        """Nothing is waiting in a journal to be taken over."""
+        self._unplayed: tuple[Fault, ...] = ()
+
     def _put(self, planned: Planned, memory: Memory, tail: Tail, since: int) -> Appended:
-        """Write the commit, note it, release the stream, sync: in this order (I1)."""
+        """Write the commit, note it, release the stream, make it durable: in this order (I1)."""
+        if self._until_journal:
+            self._count_down()
+        draft, numbers, content = planned
         now = self._place.clock()
-        commit_id = ids.next_id(max(tail.head, memory.clock), now, memory.writer)
-        line, commit = codec.encode(planned.draft, commit_id, moment.iso(now), memory.sum, planned.content)
-        name = self._segment_path.rpartition(os.sep)[2]
-        line = laid_out(f"{name}/{commit_id}", self._opening, line)
+        last = tail.head if tail.head > memory.clock else memory.clock
+        commit_id = ids.next_id(last, now, memory.writer)
+        line, commit = codec.encode(draft, commit_id, moment.iso(now), memory.sum, content)
+        line = laid_out(f"{self._segment}/{commit_id}", self._opening, line)
         try:
             steps.write_whole(self._fs, self._segment_fd, line)
         except OSError as error:
             raise self._not_written(error, memory.size + len(line)) from error
         try:
-            memory = grown(memory, len(line), commit.sum, commit_id, planned.numbers)
-            if self._may_lag(now, since == NOTHING) and not planned.numbers:
-                self._memory, self._unnoted = memory, True
-            else:
-                self._remember(memory, now)
+            memory.grow(len(line), commit.sum, commit_id, self._safe)
+            if numbers:
+                memory.numbers = {**memory.numbers, **numbers}
+            self._note_down(memory, now, alone=since == NOTHING and not numbers)
             self.unlock()
-            self._sync_segment()
+            self._make_durable(memory, line)
         except OSError as error:
             self.close()
             raise UnknownOutcome(f"{self.stream}: a file call failed ({error.strerror}).") from error
-        self._latest = None if since == GROWN else self._covering(tail, memory, commit_id)
-        return Appended(commit, self._latest, tail.version + 1, repeated=False)
+        self._latest = None if since == GROWN else self._covering(tail, memory)
+        return Appended._make((commit, self._latest, tail.version + 1, False))
 
-    def _covering(self, tail: Tail, memory: Memory, commit_id: str) -> Cursor:
+    def _covering(self, tail: Tail, memory: Memory) -> Cursor:
         """The tail's cursor moved behind the commit that was just written."""
-        name = self._segment_path.rpartition(os.sep)[2]
-        cursor = tail.cursor
-        before = cursor["s"].get(name, UNREAD)
-        mark = Mark(
-            memory.size, memory.rows, before.lines + 1, before.first or commit_id, commit_id, memory.sum, 0
-        )
+        cursor, name, commit_id = tail.cursor, self._segment, memory.clock
+        marks = cursor["s"]
+        newest = cursor.get("e")
+        if newest is None or newest[0] != name:
+            marks = marks_in(cursor)
+            newest = (name, *marks.get(name, UNREAD))
+        lines, first = newest[3] + 1, newest[4] or commit_id
         return {
             "g": (self._serial, self._generation),
             "n": tail.version + 1,
             "h": commit_id,
-            "s": {**cursor["s"], name: mark},
+            "s": marks,
+            "e": (name, memory.size, memory.rows, lines, first, commit_id, memory.sum, 0),
             "f": cursor["f"],
         }
+
+    def _make_durable(self, memory: Memory, line: bytes) -> None:
+        """Outside the lock on purpose: processes wait for the disk at the same time, not one behind the other.
+
+        What others wrote before this line and may still wait for goes along: no commit is acknowledged ahead of
+        one that it follows.
+        """
+        journal, safe, size = self._journal, memory.safe, memory.size
+        if journal is None:
+            self._sync()
+        elif size - safe > self._place.habit.window or not journal.has_room(size - safe):
+            self._empty_journal()
+        else:
+            if size - safe > len(line):
+                line = steps.read_range(self._fs, self._segment_fd, safe, size)
+            try:
+                journal.put(self._segment, safe, line)
+            except OSError:
+                self._give_journal_up()
+            else:
+                self._sync_journal(journal)
+        self._safe = size
+
+    def _count_down(self) -> None:
+        self._until_journal -= 1
+        if not self._until_journal:
+            self._take_journal()
+
+    def _take_journal(self) -> None:
+        """Have a journal from now on, if one can be made. The caller holds the stream."""
+        try:
+            self._journal = Journal.create(self._place, self._flat)
+        except OSError:
+            self._until_journal = 16 * self._place.habit.after
+
+    def _sync_journal(self, journal: Journal) -> None:
+        try:
+            journal.sync()
+        except OSError:
+            # What was in it before may share a page with what was lost: it is synced where it belongs.
+            self._give_journal_up()
+            raise
+
+    def _empty_journal(self) -> None:
+        """Sync the segment: nothing is in the journal alone any more."""
+        self._sync()
+        memory = decode_memory(read_note(self._fs, self._lock_fd))
+        if memory is not None and memory.segment < 0:
+            # Somebody else's sync has failed, which may be the reason why this one did not.
+            with self.holding():
+                self._mended(memory)
+        if self._journal is not None:
+            self._journal.clear()
+
+    def _give_journal_up(self) -> None:
+        """Go on without the journal."""
+        self._empty_journal()
+        if self._journal is not None:
+            self._journal.remove()
+            self._journal = None
+        self._until_journal = 16 * self._place.habit.after
+
+    def _leave_journal(self) -> None:
+        """Leave the journal as it is, for whoever uses the stream next: its segment could not be synced."""
+        if self._journal is not None:
+            self._journal.close()
+            self._journal = None
+            self._sound = False
 
     def _not_written(self, error: OSError, whole: int) -> HoldfastError:
         # What was written of the line is a torn tail: the next append saves it aside and cuts it off (I5).
@@ -66,23 +149,25 @@ class StreamPut(StreamNote):
             return Unavailable(f"{self.stream}: writing failed ({error.strerror}); nothing was stored.")
         return UnknownOutcome(f"{self.stream}: writing failed ({error.strerror}).")
 
-    def _sync_segment(self) -> None:
-        """Outside the lock on purpose: one flush of the disk can then serve several waiting processes."""
+    def _sync(self) -> None:
+        self.sync_segment(self._segment, self._segment_fd)
+
+    def sync_segment(self, name: str, fd: int) -> None:
+        """Sync a segment. If that fails, nobody appends to it again, and nothing that is only in it counts as stored,
+        until its bytes were written once more, to a new file: the kernel may have marked the lost pages clean, and a
+        second sync that succeeds proves nothing (I7)."""
         try:
-            self._fs.sync(self._segment_fd)
+            self._fs.sync(fd)
         except OSError:
-            # The kernel may have marked the lost pages clean: a second sync that succeeds proves nothing.
-            # So nobody appends to this segment again, and nothing that is only in it counts as stored, until
-            # its bytes were written once more, to a new file (I7).
-            self.lock()
-            name = os.path.basename(self._segment_path)
-            memory = decode_memory(read_note(self._fs, self._lock_fd))
-            if memory is not None and memory.writer == segments.writer_of(name):
-                self._remember(memory._replace(segment=-segments.number_of(name)))
-                try:
-                    self._mended(memory._replace(segment=-segments.number_of(name)))
-                except OSError:
-                    pass  # the note says that it still has to be done
+            self._leave_journal()
+            with self.holding():
+                memory = decode_memory(read_note(self._fs, self._lock_fd))
+                if memory is not None and memory.writer == segments.writer_of(name):
+                    self._remember(memory.but(segment=-segments.number_of(name)))
+                    try:
+                        self._mended(memory.but(segment=-segments.number_of(name)))
+                    except OSError:
+                        pass  # the note says that it still has to be done
             raise
 
     def _mended(self, memory: Memory) -> Memory:
@@ -94,19 +179,31 @@ class StreamPut(StreamNote):
             pass  # gone with a checkout: nothing in it can be repeated
         else:
             steps.replace(self._fs, path, data, tag=self._place.tag, durable=True)
-        memory = memory._replace(segment=0)
+        memory = memory.but(segment=0)
         self._remember(memory)
         return memory
 
     def _close_segment(self) -> None:
-        if self._segment_fd >= 0:
-            fd, self._segment_fd = self._segment_fd, -1
-            self._segment_path = ""
-            try:
-                self._fs.close(fd)
-            except OSError:
-                pass
+        """Leave the segment at hand. What of it is in the journal alone is synced first."""
+        if self._segment_fd < 0:
+            return
+        if self._journal is not None and self._journal.is_used:
+            self._empty_journal()
+        fd, self._segment_fd = self._segment_fd, -1
+        self._segment_path, self._segment, self._safe = "", "", 0
+        try:
+            self._fs.close(fd)
+        except OSError:
+            pass
 
     def close(self) -> None:
-        self._close_segment()
+        try:
+            self._close_segment()
+        except OSError:
+            self._leave_journal()
+            self._close_segment()
+        if self._journal is not None:
+            self._journal.remove()
+            self._journal = None
+        self._until_journal = self._place.habit.after
         self._close_note()

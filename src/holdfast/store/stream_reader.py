@@ -11,6 +11,7 @@ from holdfast.core import ids
 from holdfast.fs.port import FileSystem
 from holdfast.store import segments
 from holdfast.store.git_head import GitHead
+from holdfast.store.journal import Habit
 from holdfast.store.protocol import LONG_TAIL, Cursor, Fault, Tail
 from holdfast.store.segments import UNREAD, Mark
 from holdfast.store.writer import Identity
@@ -37,6 +38,7 @@ class Place(Record):
     tag: str
     load: Callable[[str], bytes | None]
     save: Callable[[str, bytes | None], None]
+    habit: Habit
 
 
 class StreamReader:
@@ -53,6 +55,8 @@ class StreamReader:
         self._fs = place.fs
         self._segment_fd = -1
         self._segment_path = ""
+        self._segment = ""
+        """The name of the segment at hand."""
         self._segment_node = 0
         self._seen_path, self._seen_node = "", 0
         self._listed: list[str] = []
@@ -149,7 +153,7 @@ class StreamReader:
         """What is new since the cursor; None if the cursor does not fit what is on disk."""
         trusted = self._is_own(cursor)
         try:
-            version, head, marks, faults = cursor["n"], cursor["h"], cursor["s"], cursor["f"]
+            version, head, marks, faults = cursor["n"], cursor["h"], marks_in(cursor), cursor["f"]
             if trusted:
                 growing = self._growing()
                 candidates = [growing] if growing else []
@@ -265,9 +269,13 @@ class StreamReader:
         if growing in names:
             fd = self._fs.open(self._path(growing), os.O_RDONLY)
             try:
-                self._fs.sync(fd)
+                self.sync_segment(growing, fd)
             finally:
                 self._fs.close(fd)
+
+    def sync_segment(self, name: str, fd: int) -> None:
+        """Sync a segment; what a failure means for it is the writer's business."""
+        self._fs.sync(fd)
 
     def _where(self, place: str) -> str:
         """A segment and a line, as a path from the workspace's folder on."""
@@ -287,6 +295,25 @@ class StreamReader:
             )
             for where, what, kept in faults
         )
+
+
+def marks_in(cursor: dict[str, Any]) -> dict[str, Mark]:
+    """How far each segment had been read. ``e`` has the newest mark of the one that the cursor's handle was writing to,
+    beside all others: hundreds of segments must not make an append dearer."""
+    marks: dict[str, Mark] = cursor["s"]
+    if "e" not in cursor:
+        return marks
+    name, *mark = cursor["e"]
+    return {**marks, name: Mark(*mark)}
+
+
+def mark_in(cursor: dict[str, Any], segment: str) -> Mark:
+    """How far one segment had been read by the handle that made the cursor."""
+    newest = cursor.get("e")
+    if newest is not None and newest[0] == segment:
+        return Mark(*newest[1:])
+    marks: dict[str, Mark] = cursor["s"]
+    return marks.get(segment, UNREAD)
 
 
 def _is_joined(name: str) -> bool:

@@ -22,7 +22,7 @@ from holdfast.core import ids
 from holdfast.core.stream import flat
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
-from holdfast.typed import Any, Record
+from holdfast.typed import Any
 
 _NOTE = 1 << 16
 _USUAL_NOTE = 512
@@ -30,44 +30,80 @@ _encode = json.JSONEncoder(separators=(",", ":")).encode
 _text = json.encoder.encode_basestring_ascii
 
 
-class Memory(Record):
+class Memory:
     """What the writer remembers of one stream."""
 
-    writer: str
-    segment: int
-    """The number of the segment that it appends to; 0 for none; below 0 for one whose sync has failed."""
-    size: int
-    sum: str
-    rows: int
-    token: str
-    """What git had checked out when the segment was opened."""
-    highest: int
-    """The highest segment number that it ever used."""
-    clock: str
-    """The latest id that it ever wrote."""
-    numbers: dict[str, int]
-    git_index: str
-    """What git's index was when the segment was last seen not to be in it."""
-
-
-BLANK = Memory("", 0, 0, "", 0, "", 0, ids.ZERO, {}, "")
-
-
-def grown(memory: Memory, length: int, line_sum: str, commit_id: str, given: dict[str, int]) -> Memory:
-    """The memory behind one more line of its segment."""
-    writer, segment, size, _, rows, token, highest, _, numbers, index = memory
-    numbers = {**numbers, **given} if given else numbers
-    return Memory(
-        writer, segment, size + length, line_sum, rows + 1, token, highest, commit_id, numbers, index
+    __slots__ = (
+        "clock",
+        "git_index",
+        "highest",
+        "numbers",
+        "rows",
+        "safe",
+        "segment",
+        "size",
+        "sum",
+        "token",
+        "writer",
     )
+
+    def __init__(
+        self,
+        writer: str,
+        segment: int = 0,
+        size: int = 0,
+        line_sum: str = "",
+        rows: int = 0,
+        safe: int = 0,
+        token: str = "",
+        highest: int = 0,
+        clock: str = ids.ZERO,
+        numbers: dict[str, int] | None = None,
+        git_index: str = "",
+    ) -> None:
+        self.writer = writer
+        self.segment = segment
+        """The number of the segment that it appends to; 0 for none; below 0 for one whose sync has failed."""
+        self.size = size
+        self.sum = line_sum
+        self.rows = rows
+        self.safe = safe
+        """So many bytes of the segment are known to survive a power cut: they are on the disk in it, or in journals."""
+        self.token = token
+        """What git had checked out when the segment was opened."""
+        self.highest = highest
+        """The highest segment number that it ever used."""
+        self.clock = clock
+        """The latest id that it ever wrote."""
+        self.numbers = numbers or {}
+        self.git_index = git_index
+        """What git's index was when the segment was last seen not to be in it."""
+
+    def grow(self, length: int, line_sum: str, commit_id: str, safe: int) -> None:
+        """One more line of the segment was written."""
+        self.size += length
+        self.rows += 1
+        self.sum = line_sum
+        self.clock = commit_id
+        if safe > self.safe:
+            self.safe = safe
+
+    def but(self, **changes: Any) -> Memory:
+        """The same but for some fields."""
+        other = object.__new__(Memory)
+        for name in self.__slots__:
+            setattr(other, name, changes.get(name, getattr(self, name)))
+        return other
 
 
 def encode_memory(memory: Memory) -> bytes:
-    """One line: checksum, the plain fields, and last the two that may hold any text."""
-    writer, segment, size, line_sum, rows, token, highest, clock, numbers, index = memory
-    plain = f"{writer or '-'} {segment} {size} {line_sum or '-'} {rows} {highest} {clock}"
-    body = f'{plain} [{_text(token)},{_encode(numbers) if numbers else "{}"},"{index}"]'.encode()
-    return b"%08x %s\n" % (crc32(body), body)
+    """One line: checksum, the fields that every commit changes, those that stay, and last what may hold any text."""
+    lasting = f"{memory.writer} {memory.segment} {memory.highest}"
+    numbers = _encode(memory.numbers) if memory.numbers else "{}"
+    texts = f'[{_text(memory.token)},{numbers},"{memory.git_index}"]'
+    changing = f"{memory.size} {memory.sum or '-'} {memory.rows} {memory.safe} {memory.clock}"
+    body = f"{changing} {lasting} {texts}".encode()
+    return b"%08x %b\n" % (crc32(body), body)
 
 
 def decode_memory(note: bytes) -> Memory | None:
@@ -76,19 +112,20 @@ def decode_memory(note: bytes) -> Memory | None:
     try:
         if int(note[:8], 16) != crc32(body):
             return None
-        writer, segment, size, line_sum, rows, highest, clock, rest = body.decode().split(" ", 7)
-        token, numbers, index = _last_of(rest)
+        size, line_sum, rows, safe, clock, rest = body.decode().split(" ", 5)
+        writer, segment, token, highest, numbers, index = _lasting(rest)
         return Memory(
-            writer, int(segment), int(size), line_sum, int(rows), token, int(highest), clock, numbers, index
+            writer, segment, int(size), line_sum, int(rows), int(safe), token, highest, clock, numbers, index
         )
     except (ValueError, TypeError):
         return None
 
 
-@lru_cache(maxsize=8)  # of many notes in a row, only the plain fields differ
-def _last_of(rest: str) -> tuple[str, dict[str, int], str]:
-    token, numbers, index = json.loads(rest)
-    return token, numbers, index
+@lru_cache(maxsize=8)  # the same in many notes in a row
+def _lasting(rest: str) -> tuple[str, int, str, int, dict[str, int], str]:
+    writer, segment, highest, texts = rest.split(" ", 3)
+    token, numbers, index = json.loads(texts)
+    return writer, int(segment), token, int(highest), numbers, index
 
 
 def remembered(fs: FileSystem, local: str, stream: str) -> Memory | None:

@@ -228,27 +228,24 @@ def _check_kept(state: DiskState, top: str, where: str) -> None:
     for name, before in state.files.items():
         if not SEGMENT.fullmatch(os.path.basename(name)):
             continue
-        after = _present(os.path.join(top, name), before)
-        if not after.startswith(before) and not any(
-            part and before.endswith(part) and after.startswith(before[: -len(part)]) for part in kept
-        ):
-            raise Violation(f"{where}: bytes of {name} are gone: {before[-200:]!r} became {after[-200:]!r}")
+        left = [before, *(before[: -len(part)] for part in kept if part and before.endswith(part))]
+        if not any(_is_there(os.path.join(top, name), beginning) for beginning in left):
+            raise Violation(f"{where}: bytes of {name} are gone: {before[-200:]!r}")
 
 
-def _present(path: str, before: bytes) -> bytes:
-    """What has become of a segment. A copied folder gives one that the original may still write to another name."""
+def _is_there(path: str, beginning: bytes) -> bool:
+    """Whether a segment begins so. A copied folder gives one that the original may still write to another name."""
+    try:
+        with open(path, "rb") as file:
+            return file.read().startswith(beginning)
+    except FileNotFoundError:
+        pass
     folder = os.path.dirname(path)
-    for name in [os.path.basename(path), *sorted(os.listdir(folder))]:
-        try:
-            with open(os.path.join(folder, name), "rb") as file:
-                found = file.read()
-        except FileNotFoundError:
-            continue
-        if name == os.path.basename(path):
-            return found
-        if _goes_on(found, before):
-            return before
-    return b""
+    for name in os.listdir(folder):
+        with open(os.path.join(folder, name), "rb") as file:
+            if _goes_on(file.read(), beginning):
+                return True
+    return False
 
 
 def _goes_on(now: bytes, before: bytes) -> bool:

@@ -19,6 +19,8 @@ from typing import NamedTuple
 from holdfast.fs.port import FileSystem
 from holdfast.fs.posix import POSIX
 from holdfast.store.files import FilesStore
+from holdfast.store.journal import Habit
+from holdfast.store.protocol import Cursor, Store
 from holdfast.testing.crash_states import DiskState, crash_states, remove_tree, scratch_base, write_out
 from holdfast.testing.judge import SEGMENT, WORKSPACE, Opened, check_state, files_engine
 from holdfast.testing.recording import Recording
@@ -51,6 +53,9 @@ class Bench:
         """Archiving chained the commits anew: their sums are others now."""
         self.torn = b""
         """Bytes that a repair must never throw away, wherever it puts them."""
+        self.habit: Habit | None = None
+        self.cursors: dict[Store, Cursor] | None = None
+        """Where each store has come to, in protocols of one stream in which they go on from there."""
         self.first_step = 0
         self.dropped = 0
         self._number = 0
@@ -76,8 +81,14 @@ class Bench:
         self.recording.acknowledged = self._known
         self._wrap()
 
-    def store(self, fs: FileSystem | None = None) -> FilesStore:
-        return FilesStore(self.root, clock=self._ticks.__next__, fs=fs or self.fs, bits=self.rng.getrandbits)
+    def store(self, fs: FileSystem | None = None, habit: Habit | None = None) -> FilesStore:
+        return FilesStore(
+            self.root,
+            clock=self._ticks.__next__,
+            fs=fs or self.fs,
+            bits=self.rng.getrandbits,
+            habit=habit or self.habit,
+        )
 
     def next_op(self, events: int = 0) -> str:
         """A new operation id; with ``events``, one whose commit has that many."""
@@ -96,7 +107,7 @@ class Bench:
         if op not in ops:
             ops.append(op)
         try:
-            done = append(store, stream, op, expect=expect)
+            done = append(store, stream, op, expect=expect, cursors=self.cursors)
         except BaseException:
             self.uncertain.add(op)
             raise
@@ -149,6 +160,7 @@ def segment_class(bench: Bench, call: str, path: str) -> str:
     relative = re.sub(r"\d{4}-\d\d-\d\d-[0-9a-z]{8}", "SESSION", relative)
     relative = SEGMENT.sub("SEGMENT", relative)
     relative = re.sub(r"quarantine/.+", "quarantine/KEPT", relative)
+    relative = re.sub(r"journals/.+", "journals/JOURNAL", relative)
     if call == "sync":
         changes = [
             step.kind

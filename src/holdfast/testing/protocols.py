@@ -8,6 +8,7 @@ import os
 
 from holdfast.errors import HoldfastError
 from holdfast.fs import steps
+from holdfast.store.journal import Habit
 from holdfast.store.protocol import LONG_TAIL
 from holdfast.testing.faults import Failure, Faulty
 from holdfast.testing.laboratory import PROJECT, SECOND, STREAM, Bench, Protocol
@@ -221,13 +222,101 @@ def reader_keeps_snapshot(bench: Bench) -> None:
     store.close()
 
 
-def killed_then_cut(call: int, *, fresh: bool, retry: bool, awake: bool = False) -> Protocol:
+JOURNALS = Habit(after=1, size=3000, window=1200)
+"""A journal from the first commit on, so small that it is full after a few."""
+
+
+def _with_journals(bench: Bench, habit: Habit = JOURNALS) -> None:
+    """Every store has a journal, and reads only what is new."""
+    bench.habit = habit
+    bench.cursors = {}
+
+
+def journal(bench: Bench) -> None:
+    """Every commit is made sure of in a journal, which begins again when it is full."""
+    _with_journals(bench)
+    store = bench.store()
+    for _ in range(10):
+        bench.append(store)
+    store.close()
+
+
+def journal_of_a_dead_process(bench: Bench) -> None:
+    """A process died with a full journal; the next one takes it over and goes on."""
+    _with_journals(bench)
+    dying = KilledAt(bench.fs, 1 << 30)
+    store = bench.store(dying)
+    for _ in range(5):
+        bench.append(store)
+    dying.die()
+    store = bench.store()
+    for _ in range(3):
+        bench.append(store)
+    store.close()
+
+
+def journals_of_two(bench: Bench) -> None:
+    """Two processes with a journal each take turns; one of them is killed while the other goes on."""
+    _with_journals(bench)
+    dying = KilledAt(bench.fs, 1 << 30)
+    one, two = bench.store(dying), bench.store()
+    for _ in range(3):
+        bench.append(one)
+        bench.append(two)
+        bench.append(two)
+    dying.die()
+    bench.append(two)
+    two.close()
+
+
+def journals_overtaken(bench: Bench) -> None:
+    """A second process with a journal is acknowledged while the first one still waits for the sync of its own."""
+    _with_journals(bench, JOURNALS._replace(size=1 << 14, window=1 << 13))  # neither syncs the segment
+    other = bench.store()
+    bench.append(other)
+    store = bench.store()
+    bench.append(store)
+    store.close()
+    op = bench.next_op()
+    bench.attempted[STREAM].append(op)
+    quicker = DuringSync(bench.fs, lambda: bench.append(other))
+    store = bench.store(quicker)
+    bench.append(store, op=op)
+    assert quicker.meanwhile is None, "nobody was quicker"
+    bench.append(store)
+    store.close()
+    other.close()
+
+
+def journal_and_git(bench: Bench) -> None:
+    """HEAD moves while a journal is in use: the next commit goes to another segment."""
+    git = os.path.join(bench.top, ".git")
+    os.mkdir(git)
+    head = os.path.join(git, "HEAD")
+    with open(head, "w") as file:
+        file.write("f" * 40 + "\n")
+    bench.begin()
+    _with_journals(bench)
+    store = bench.store()
+    for number in range(3):
+        bench.append(store)
+        bench.append(store)
+        steps.replace(bench.fs, head, f"{number:040d}\n".encode(), tag="git", durable=False)
+    bench.append(store)
+    store.close()
+
+
+def killed_then_cut(
+    call: int, *, fresh: bool, retry: bool, awake: bool = False, journals: bool = False
+) -> Protocol:
     """A process is killed at one call; its successor goes on and is acknowledged; then the power goes.
 
-    ``awake``: the successor had the stream open all the while, and knows all that came before.
+    ``awake``: the successor had the stream open all the while, and knows all that came before. ``journals``: both
+    have one.
     """
 
     def run(bench: Bench) -> None:
+        bench.habit = JOURNALS if journals else None
         if not fresh:
             _existing(bench, 2)
         other = bench.store() if awake else None
@@ -250,21 +339,24 @@ def killed_then_cut(call: int, *, fresh: bool, retry: bool, awake: bool = False)
         store.close()
 
     kind = "first append" if fresh else "append"
-    return Protocol(
-        f"{kind} killed at call {call}, {'retried' if retry else 'succeeded'}{', awake' * awake}", run
-    )
+    how = f"{', awake' * awake}{', journals' * journals}"
+    return Protocol(f"{kind} killed at call {call}, {'retried' if retry else 'succeeded'}{how}", run)
 
 
-def failed_sync(call: int, *, fresh: bool, same_store: bool) -> Protocol:
+def failed_sync(call: int, *, fresh: bool, same_store: bool, journals: bool = False) -> Protocol:
     """A sync fails as on Linux, which then calls the lost bytes clean; the caller retries and goes on."""
 
     def run(bench: Bench) -> None:
+        bench.habit = JOURNALS if journals else None
         if not fresh:
             _existing(bench, 2)
-        op = bench.next_op()
-        faulty = Faulty(bench.recording, Failure(call, errno.EIO))
+        faulty = Faulty(bench.recording)
         faulty.only = frozenset(["sync", "sync_folder"])
         store = bench.store(SameDisk(faulty))
+        if journals:
+            bench.append(store)  # with a sound disk: from now on it has a journal
+        op = bench.next_op()
+        faulty.failure = Failure(faulty.calls + call, errno.EIO)
         failed = False
         try:
             bench.append(store, op=op)
@@ -284,7 +376,7 @@ def failed_sync(call: int, *, fresh: bool, same_store: bool) -> Protocol:
 
     kind = "first append" if fresh else "append"
     who = "same process" if same_store else "next process"
-    return Protocol(f"{kind} with sync {call} failing, {who} retries", run)
+    return Protocol(f"{kind} with sync {call} failing, {who} retries{', journals' * journals}", run)
 
 
 PROTOCOLS = [
@@ -306,5 +398,10 @@ PROTOCOLS = [
         overtaken,
         overtaken_later,
         reader_keeps_snapshot,
+        journal,
+        journal_of_a_dead_process,
+        journals_of_two,
+        journals_overtaken,
+        journal_and_git,
     )
 ]

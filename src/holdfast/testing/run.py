@@ -1,9 +1,10 @@
 """Torture in a process of its own, single-threaded, so that it can fork: ``python -m holdfast.testing.run``.
 
 Usage: ``run kills|fresh-kills|cuts|migration-cuts|histories ENGINE WHERE COUNT SEED [DETAIL]``. Prints one JSON
-object; a broken promise is a traceback and exit status 1. ENGINE is ``files``, ``sqlite`` or ``careless`` (files
-that are never synced), for migrations the older schema version; WHERE is an empty folder. DETAIL is the mount mode
-of power cuts, or the name of a broken store for histories.
+object; a broken promise is a traceback and exit status 1. ENGINE is ``files``, ``journals`` (files with a journal from
+the second commit on), ``sqlite``, ``careless`` (files that are never synced), ``careless-journals`` (journals that are
+not), for migrations the older schema version; WHERE is an empty folder. DETAIL is the mount mode of power cuts, or the
+name of a broken store for histories.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 
 from holdfast.fs.posix import POSIX
 from holdfast.store.files import FilesStore
+from holdfast.store.journal import FOLDER, Habit
 from holdfast.store.protocol import Store
 from holdfast.store.sqlite import SqliteStore
 from holdfast.testing import broken, clients, history, kills, power_cut, scale
@@ -32,13 +34,26 @@ BROKEN: dict[str, Callable[[Store, int], Store]] = {
 }
 
 
+JOURNALS = Habit(after=2, size=1 << 14, window=1 << 12)
+"""A journal almost from the beginning, full after some thirty commits."""
+CARELESS: dict[str, Callable[[str, str], bool]] = {
+    "careless": lambda call, path: True,
+    "careless-journals": lambda call, path: f"/{FOLDER}/" in path,
+}
+"""Which syncs are left out."""
+
+
 def opener(engine: str) -> Callable[[str], Store]:
     """How to open a store of this engine in a folder."""
     if engine == "files":
         return lambda folder: FilesStore(os.path.join(folder, ".state"), clock=wall_clock)
-    if engine == "careless":
-        fs = WithoutSync(POSIX, lambda call, path: True)
-        return lambda folder: FilesStore(os.path.join(folder, ".state"), clock=wall_clock, fs=fs)
+    if engine == "journals":
+        return lambda folder: FilesStore(os.path.join(folder, ".state"), clock=wall_clock, habit=JOURNALS)
+    if engine in CARELESS:
+        fs = WithoutSync(POSIX, CARELESS[engine])
+        return lambda folder: FilesStore(
+            os.path.join(folder, ".state"), clock=wall_clock, fs=fs, habit=JOURNALS
+        )
     return lambda folder: SqliteStore(os.path.join(folder, "state.db"), clock=wall_clock)
 
 

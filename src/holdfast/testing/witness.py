@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from holdfast.core.commit import ALONE, GENESIS, Draft, Event, decode, rechained
-from holdfast.store.protocol import Ground, Planned, Store
+from holdfast.store.protocol import Cursor, Ground, Planned, Store
 
 MAX_TEXT = 700
 
@@ -43,13 +43,26 @@ def events_of(op: str) -> tuple[Event, ...]:
     return tuple(Event("x.part", {"op": op, "part": n, "of": count, "text": text}) for n in range(count))
 
 
-def append(store: Store, stream: str, op: str, *, expect: int | None = None) -> Acknowledged:
-    """Append the commit of an operation id; returns when the store says that it is safe."""
+def append(
+    store: Store,
+    stream: str,
+    op: str,
+    *,
+    expect: int | None = None,
+    cursors: dict[Store, Cursor] | None = None,
+) -> Acknowledged:
+    """Append the commit of an operation id; returns when the store says that it is safe.
+
+    With ``cursors``, each store goes on from its own last commit; otherwise it reads everything each time.
+    """
 
     def plan(ground: Ground) -> Planned:
         return Planned(Draft(events_of(op), "witness", "tool", op), {})
 
-    done = store.append(stream, plan, expect=expect, op=op)
+    cursor = cursors.get(store) if cursors is not None else None
+    done = store.append(stream, plan, cursor=cursor, expect=expect, op=op)
+    if cursors is not None:
+        cursors[store] = done.cursor
     return Acknowledged(stream, op, done.commit.id, done.commit.sum)
 
 

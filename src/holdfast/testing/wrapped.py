@@ -94,6 +94,12 @@ class Wrapped:
     def stat_handle(self, fd: int) -> os.stat_result:
         return self.around("stat_handle", self.paths.get(fd, ""), lambda: self.inner.stat_handle(fd))
 
+    def size(self, fd: int) -> int:
+        return self.around("size", self.paths.get(fd, ""), lambda: self.inner.size(fd))
+
+    def try_lock(self, fd: int) -> bool:
+        return self.around("try_lock", self.paths.get(fd, ""), lambda: self.inner.try_lock(fd))
+
     def lock(self, fd: int) -> None:
         self.around("lock", self.paths.get(fd, ""), lambda: self.inner.lock(fd))
 

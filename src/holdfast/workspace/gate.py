@@ -18,7 +18,7 @@ import os
 from functools import lru_cache
 
 from holdfast.core.commit import Draft, Event, content_of
-from holdfast.core.secret_signs import is_name, may_hold
+from holdfast.core.secret_signs import is_name, may_be_in, may_hold
 from holdfast.errors import SecretFound, Usage
 from holdfast.typed import TYPE_CHECKING, Any
 
@@ -36,7 +36,6 @@ VARIABLE = "HOLDFAST_SECRETS"
 _KEY_SIZE = 32
 _NAMES = 1_000  # characters of names that are looked at quickly
 _NAMED = 5  # findings that an error names
-_PLAIN = frozenset([int, bool, float, type(None)])  # values in which nothing can hide
 _PAIRED = ("preference.set",)  # its fields say together what one alone does not
 
 Finding = tuple[str, "Path", "Secret", Any]
@@ -45,32 +44,29 @@ Finding = tuple[str, "Path", "Secret", Any]
 def passed(handle: Handle, draft: Draft) -> tuple[Draft, bytes]:
     """The draft as it may be written, and its content; raises ``SecretFound`` where it may not be written."""
     content = content_of(draft)
-    if not _may_hold(draft):
-        return draft, content
+    for kind, data, _ in draft.events:
+        if kind in _PAIRED or (kind.startswith("x.") and _may_name(*data)):
+            break
+    else:
+        sign = may_be_in(content, 2 * len(draft.events))
+        if sign is False or (sign is None and not _may_hold(draft)):
+            return draft, content
     judged = _judged(handle, draft)
     return judged, content if judged is draft else content_of(judged)
 
 
 def _may_hold(draft: Draft) -> bool:
     texts = [] if draft.op is None else [draft.op]
-    for kind, data, _ in draft.events:
-        if kind in _PAIRED:
-            texts.append(_shown(data))
-            continue
-        if kind.startswith("x.") and _may_name("\n".join(map(str, data))):
-            return True
-        for value in data.values():
-            sort = type(value)
-            if sort is str:
-                texts.append(value)
-            elif sort not in _PLAIN:
-                texts.append(_shown(value))
+    for event in draft.events:
+        for value in event.data.values():
+            texts.append(value if type(value) is str else _shown(value))
     return may_hold("\n".join(texts))
 
 
 @lru_cache(maxsize=64)  # a program's own events have the same names time and again
-def _may_name(names: str) -> bool:
+def _may_name(*fields: Any) -> bool:
     """Whether the names of a program's own fields can be secrets, or tell of one."""
+    names = "\n".join(map(str, fields))
     return len(names) > _NAMES or is_name(names) or may_hold(names)
 
 

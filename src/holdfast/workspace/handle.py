@@ -16,7 +16,7 @@ from holdfast.core import fold, moment
 from holdfast.core.commit import Commit, Draft, Event
 from holdfast.core.numbers import Mint
 from holdfast.errors import Conflict, Forbidden, NotFound, Usage
-from holdfast.store.protocol import Ground, Planned
+from holdfast.store.protocol import Appended, Ground, Plan, Planned
 from holdfast.typed import TYPE_CHECKING, Any, Record, Self
 from holdfast.workspace import gate
 from holdfast.workspace.working_set import WorkingSet
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 Rule = Callable[[dict[str, Any], Mint], list[Event]]
 _OP_CAP = 200
+_NONE: dict[str, int] = {}
 
 
 class Receipt(Record):
@@ -100,50 +101,69 @@ class Handle:
             if self._pinned < 0:
                 raise Usage("One update makes one commit; call one command in it.")
             expect, self._pinned = self._pinned, -1
-        workspace = self.workspace
         working_set = self._set
-        judged = not isinstance(rule, list)
-        given: Planned | None = None
+        given = isinstance(rule, list)
         if isinstance(rule, list):
-            draft, content = gate.passed(self, Draft(tuple(rule), workspace.by, workspace.origin, op))
-            given = Planned(draft, {}, content)
-        lease = self._lease
+            plan = self._adding(self._planned(rule, op, _NONE))
+        else:
+            plan = self._judging(rule, op)
+            if working_set.crowded:
+                # Others are writing: what they wrote by now is read and folded while they can go on writing.
+                working_set.refresh()
+                _ = working_set.state
+        appended = self.workspace.store.append(
+            self.stream,
+            plan,
+            cursor=working_set.cursor,
+            expect=expect,
+            op=op,
+            unread=given and working_set.crowded,
+        )
+        if not appended.repeated:
+            working_set.took(appended)
+            self.workspace.changed(self)
+        return _receipt(appended)
+
+    def _adding(self, planned: Planned) -> Plan:
+        """The plan for events that no rule has to judge."""
+        working_set, lease = self._set, self._lease
 
         def plan(ground: Ground) -> Planned:
             if lease is not None:
                 lease.check()  # the stream is held: nobody who took the lease since can have written yet
             working_set.take(ground.tail)
             working_set.crowded = bool(ground.tail.lines)
-            if given is not None:
-                if working_set.crowded:
-                    _ = working_set.state  # refuses, before writing, what this release cannot read
-                if working_set.archived:
-                    raise _archived(self.stream)
-                return given
-            assert not isinstance(rule, list)
+            if working_set.crowded:
+                _ = working_set.state  # refuses, before writing, what this release cannot read
+            if working_set.archived:
+                raise _archived(self.stream)
+            return planned
+
+        return plan
+
+    def _judging(self, rule: Rule, op: str | None) -> Plan:
+        """The plan for what a rule makes of the newest state."""
+        working_set, lease = self._set, self._lease
+
+        def plan(ground: Ground) -> Planned:
+            if lease is not None:
+                lease.check()
+            working_set.take(ground.tail)
+            working_set.crowded = bool(ground.tail.lines)
             mint = Mint(working_set.state, ground.writer, ground.numbers)
-            events = tuple(rule(working_set.state, mint))
+            events = rule(working_set.state, mint)
             if working_set.archived and any(event.type != "session.restored" for event in events):
                 raise _archived(self.stream)
-            draft, content = gate.passed(self, Draft(events, workspace.by, workspace.origin, op))
-            return Planned(draft, mint.given, content)
+            return self._planned(events, op, mint.given)
 
-        if judged and working_set.crowded:
-            # Others are writing: what they wrote by now is read and folded while they can go on writing.
-            working_set.refresh()
-            _ = working_set.state
-        appended = workspace.store.append(
-            self.stream,
-            plan,
-            cursor=working_set.cursor,
-            expect=expect,
-            op=op,
-            unread=working_set.crowded and not judged,
-        )
-        if not appended.repeated:
-            working_set.took(appended)
-            workspace.changed(self)
-        return _receipt(appended.commit, appended.version, appended.repeated)
+        return plan
+
+    def _planned(self, events: list[Event], op: str | None, numbers: dict[str, int]) -> Planned:
+        """What is to be written, as far as it does not depend on its place in the stream."""
+        workspace = self.workspace
+        draft = Draft._make((tuple(events), workspace.by, workspace.origin, op))
+        draft, content = gate.passed(self, draft)
+        return Planned._make((draft, numbers, content))
 
     def under(self, lease: Lease) -> Self:
         """This handle under a lease: its commands are refused once somebody else has taken the lease."""
@@ -216,10 +236,12 @@ def _archived(stream: str) -> Forbidden:
     )
 
 
-def _receipt(commit: Commit, version: int, repeated: bool) -> Receipt:
+def _receipt(appended: Appended) -> Receipt:
+    commit, _, version, repeated = appended
     short = ""
     for event in commit.events:
-        if isinstance(event.data.get("id"), str):
-            short = event.data["id"]
+        short = event.data.get("id", "")
+        if short and isinstance(short, str):
             break
-    return Receipt(short, version, commit.id, commit.at, repeated)
+        short = ""
+    return Receipt._make((short, version, commit.id, commit.at, repeated))

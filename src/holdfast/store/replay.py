@@ -1,0 +1,170 @@
+"""Taking over the journals of processes that died: what they had acknowledged is put back into their segments.
+
+After a kill the segments have everything, and are only synced. After a power cut a segment may have lost its last
+lines, or have zeros or garbage in their place: then they are written once more, behind the last sound line (I5).
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.core import commit as codec
+from holdfast.fs import steps
+from holdfast.store import journal, kept, quarantine, segments
+from holdfast.store.blanks import line_of
+from holdfast.store.protocol import Fault
+from holdfast.typed import TYPE_CHECKING, Record
+
+if TYPE_CHECKING:
+    from holdfast.store.stream_files import StreamFiles
+    from holdfast.store.stream_reader import Place
+
+_BACK = 1 << 16
+
+
+def waiting(place: Place, flat: str) -> list[str]:
+    """The paths of all journals of a stream, whether or not their processes live."""
+    folder = os.path.join(place.local, journal.FOLDER)
+    try:
+        names = place.fs.names(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return [os.path.join(folder, name) for name in sorted(names) if journal.stream_of(name) == flat]
+
+
+def take_over(place: Place, handle: StreamFiles, paths: list[str]) -> None:
+    """Put back what is in the journals of dead processes, and remove them. The caller holds the stream."""
+    dead: list[tuple[str, int]] = []
+    try:
+        _open_dead(place, paths, dead)
+        found: dict[str, list[journal.Entry]] = {}
+        for _, fd in dead:
+            size = place.fs.size(fd)
+            for entry in journal.entries_in(steps.read_range(place.fs, fd, 0, size)):
+                found.setdefault(entry.segment, []).append(entry)
+        for name, entries in found.items():
+            if segments.belongs(handle.stream, name):
+                _put_back(place, handle, name, sorted(entries, key=lambda entry: entry.offset))
+        for path, _ in dead:
+            place.fs.unlink(path)
+    finally:
+        for _, fd in dead:
+            place.fs.close(fd)
+
+
+def _open_dead(place: Place, paths: list[str], dead: list[tuple[str, int]]) -> None:
+    """Open those journals whose processes are gone. Who lives holds the lock, and then nothing was lost: a process does
+    not outlive a power cut."""
+    for path in paths:
+        try:
+            dead.append((path, place.fs.open(path, os.O_RDONLY)))
+        except FileNotFoundError:
+            continue  # its process has just removed it
+        if not place.fs.try_lock(dead[-1][1]):
+            place.fs.close(dead.pop()[1])
+
+
+def left(place: Place, stream: str, paths: list[str]) -> tuple[Fault, ...]:
+    """What to say of dead processes' journals where nothing can be written."""
+    dead: list[tuple[str, int]] = []
+    try:
+        _open_dead(place, paths, dead)
+    finally:
+        for _, fd in dead:
+            place.fs.close(fd)
+    what = "the journal of a process that died; commits in it may be missing here"
+    action = "the first command that can write to the workspace takes it over"
+    return tuple(Fault(stream, os.path.relpath(path, place.root), what, action=action) for path, _ in dead)
+
+
+class _Sound(Record):
+    """A segment up to its first fault."""
+
+    end: int
+    sum: str
+    ids: set[str]
+    """Of the lines that were looked at."""
+
+
+def _put_back(place: Place, handle: StreamFiles, name: str, entries: list[journal.Entry]) -> None:
+    fd = _opened(place, handle, name)
+    if fd < 0:
+        return  # archived, forgotten, or taken away by git together with the link that is kept
+    try:
+        lines: dict[str, bytes] = {}
+        for entry in entries:
+            for piece in entry.data.splitlines(keepends=True):
+                lines.setdefault(codec.id_of(line_of(piece[:-1])), piece)
+        size = place.fs.size(fd)
+        sound = _sound_part(place, fd, entries[0].offset, size)
+        missing = [piece for commit_id, piece in lines.items() if commit_id not in sound.ids]
+        if not missing:
+            handle.sync_segment(name, fd)
+        elif _follows(missing, sound.sum):
+            if size > sound.end:
+                tail = steps.read_range(place.fs, fd, sound.end, size)
+                what = "what a power cut left of lines that were written once more from a journal"
+                quarantine.save_aside(place, handle.stream, name, tail, what, offset=sound.end)
+                place.fs.truncate(fd, sound.end)
+            steps.write_whole(place.fs, fd, b"".join(missing))
+            handle.sync_segment(name, fd)
+        else:
+            _bring_elsewhere(place, handle, name, fd, missing)
+    finally:
+        place.fs.close(fd)
+
+
+def _opened(place: Place, handle: StreamFiles, name: str) -> int:
+    """The segment, or the link that is kept of it where git took it out of the tree; -1 where there is neither."""
+    flat = handle.stream.replace("/", "+")
+    links = [os.path.join(folder, flat, name) for folder in kept.folders(place)]
+    for path in (os.path.join(handle.folder, name), *links):
+        try:
+            return place.fs.open(path, steps.APPEND)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+    return -1
+
+
+def _sound_part(place: Place, fd: int, start: int, size: int) -> _Sound:
+    """How far a segment is sound. What lies before the journal's first line was synced: reading begins there."""
+    before = steps.read_range(place.fs, fd, max(0, start - _BACK), min(start, size))
+    line = line_of(before[:-1].rpartition(b"\n")[2])
+    if start <= size and before.endswith(b"\n") and segments.is_whole(line):
+        sound, last = _Sound(start, codec.sum_of(line), set()), codec.id_of(line)
+    else:
+        sound, last = _Sound(0, codec.GENESIS, set()), ""
+    *pieces, _ = steps.read_range(place.fs, fd, sound.end, size).split(b"\n")
+    for piece in pieces:
+        line = line_of(piece)
+        if codec.fault_of(line, sound.sum) is not None or codec.id_of(line) <= last:
+            break
+        last = codec.id_of(line)
+        sound.ids.add(last)
+        sound = _Sound(sound.end + len(piece) + 1, codec.sum_of(line), sound.ids)
+    return sound
+
+
+def _follows(pieces: list[bytes], previous: str) -> bool:
+    """Whether lines follow one another, the first of them the line with that sum."""
+    for piece in pieces:
+        line = line_of(piece[:-1])
+        if codec.fault_of(line, previous) is not None:
+            return False
+        previous = codec.sum_of(line)
+    return True
+
+
+def _bring_elsewhere(place: Place, handle: StreamFiles, name: str, fd: int, missing: list[bytes]) -> None:
+    """The segment has been changed under the journal: what it does not have goes to a new one."""
+    from holdfast.store import restore
+
+    data = steps.read_range(place.fs, fd, 0, place.fs.size(fd))
+    present = {codec.id_of(line) for line in restore.whole_lines(data)}
+    lost = [piece for piece in missing if codec.id_of(line_of(piece[:-1])) not in present]
+    handle.sync_segment(name, fd)
+    if lost:
+        path = handle.take_number(name)
+        content = restore.union(handle.stream, os.path.basename(path), [b"".join(lost)])
+        steps.replace(place.fs, path, content, tag=place.tag, durable=True)
+        steps.sync_names(place.fs, handle.folder, os.path.dirname(place.root))

@@ -9,12 +9,14 @@ import pytest
 
 from holdfast.core.commit import Draft, Event
 from holdfast.errors import Conflict, Refused
-from holdfast.store.protocol import Ground, Planned
+from holdfast.store.protocol import Given, Ground, Planned
 from holdfast.testing.run import opener
+
+PLANNED = Planned(Draft((Event("x.y", {}),), "kim", "tool"), {})
 
 
 def _plan(ground: Ground) -> Planned:
-    return Planned(Draft((Event("x.y", {}),), "kim", "tool"), {})
+    return PLANNED
 
 
 def _refuse(ground: Ground) -> Planned:
@@ -31,8 +33,13 @@ def test_a_refused_append_does_not_hide_what_others_wrote(tmp_path: Path, engine
     first = one.append("project", _plan)
     second = one.append("project", _plan, cursor=first.cursor)
     other.append("project", _plan)
-    with pytest.raises(Refused):
-        one.append("project", _refuse, cursor=first.cursor, unread=unread)
+    if unread:
+        hurried = Given(PLANNED, _refuse, unread=True)
+        with pytest.raises(Conflict):
+            one.append("project", hurried, cursor=first.cursor, expect=99)
+    else:
+        with pytest.raises(Refused):
+            one.append("project", _refuse, cursor=first.cursor)
     with pytest.raises(Conflict):
         one.append("project", _plan, cursor=second.cursor, expect=3)
     assert one.append("project", _plan, cursor=second.cursor).version == 5

@@ -16,7 +16,7 @@ from holdfast.core.fold import blank, fold
 from holdfast.core.ids import ZERO, next_id
 from holdfast.store import layout
 from holdfast.store.files import FilesStore
-from holdfast.store.protocol import Appended, Cursor, Ground, Planned
+from holdfast.store.protocol import Appended, Cursor, Given, Ground, Planned
 
 STREAM = "sessions/ada/2026-01-21-a1b2c3d4"
 FOREIGN = "00000000"
@@ -35,11 +35,12 @@ class Writer:
         self.seen: list[bytes] = []
 
     def append(self, *, unread: bool = False) -> Appended:
-        def plan(ground: Ground) -> Planned:
+        def look(ground: Ground) -> None:
             self.seen = list(ground.tail.lines)
-            return Planned(Draft((Event("x.test", {}),), "ada", "agent"), {})
 
-        done = self.store.append(STREAM, plan, cursor=self.cursor, unread=unread)
+        self.seen = []
+        planned = Planned(Draft((Event("x.test", {}),), "ada", "agent"), {})
+        done = self.store.append(STREAM, Given(planned, look, unread), cursor=self.cursor)
         if done.cursor is not None:
             self.cursor = done.cursor
         return done

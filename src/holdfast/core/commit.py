@@ -90,9 +90,13 @@ def content_of(draft: Draft) -> bytes:
     """The part of a line that is known before the commit has its place in the stream."""
     events, by, origin, op = draft
     try:
-        said = ",".join([f"{_opening(kind, v)}{_encode(data)}}}" for kind, data, v in events])
-        told = "" if op is None else f',"op":{_text(op)}'
-        content = f'{_signed(by, origin)}{told},"events":[{said}]'.encode()
+        said = _signed(by, origin) if op is None else f'{_signed(by, origin)},"op":{_text(op)}'
+        if len(events) == 1:
+            ((kind, data, v),) = events
+            content = f'{said},"events":[{_opening(kind, v)}{_encode(data)}}}]'.encode()
+        else:
+            told = ",".join([f"{_opening(kind, v)}{_encode(data)}}}" for kind, data, v in events])
+            content = f'{said},"events":[{told}]'.encode()
     except UnicodeEncodeError:
         raise Refused(
             "The text holds half of a surrogate pair, which is not valid Unicode; nothing was written."
@@ -141,12 +145,13 @@ def encode(
     """The line of a new commit, line feed included, and the commit itself."""
     if content is None:
         content = content_of(draft)
-    body = b'{"v":%d,"id":"%b","at":"%b"%b' % (FORMAT, commit_id.encode(), at.encode(), content)
-    if len(body) + TAIL_LENGTH > MAX_LINE:
+    body = b'%b%b","at":"%b"%b' % (_HEAD, commit_id.encode(), at.encode(), content)
+    if len(body) > MAX_LINE - TAIL_LENGTH:
         raise TooLarge(f"The commit has {len(body):,} bytes; the limit is {MAX_LINE:,}.")
     line_sum = chain(previous, body)
-    line = body + _TAIL + line_sum.encode() + b'"}\n'
-    return line, Commit(commit_id, at, draft.by, draft.origin, draft.op, draft.events, line_sum)
+    events, by, origin, op = draft
+    line = b'%b%b%b"}\n' % (body, _TAIL, line_sum.encode())
+    return line, Commit._make((commit_id, at, by, origin, op, events, line_sum))
 
 
 def rechained(line: bytes, previous: str) -> tuple[bytes, str]:

@@ -31,7 +31,7 @@ class FileSystem(Protocol):
         """Append to a handle that was opened with ``O_APPEND``; may write fewer bytes than asked."""
 
     def write_at(self, fd: int, data: bytes, offset: int) -> int:
-        """Overwrite in place. For notes, which may be lost, and journals, which have checksums: never for history."""
+        """Overwrite in place. For notes, which may be lost, and journals, whose lines have sums: never for history."""
 
     def truncate(self, fd: int, size: int) -> None:
         """Cut the file. Only for a torn tail, under the lock, after the tail was saved aside."""

@@ -45,7 +45,7 @@ def laid_out(key: str, opening: bytes, line: bytes) -> bytes:
         return opening + line[1:]
     # Of a file with many pieces, libgit2 takes more samples from the beginning: so there, in a very long line.
     place = length - codec.TAIL_LENGTH if length <= VERY_LONG else codec.BY_AT
-    return opening + line[1:place] + _drawn(key, blanks_in(length)) + line[place:]
+    return opening + line[1:place] + _drawn(key, (length - LONG) * 3 // 2) + line[place:]
 
 
 def blanks_in(length: int) -> int:
@@ -54,7 +54,8 @@ def blanks_in(length: int) -> int:
 
 
 def _drawn(key: str, length: int) -> bytes:
-    """Blanks that no other line has: a piece in which each one is drawn, then groups of 32 that come again and again.
+    """Blanks that no other line has: a piece in which each one is drawn, then so many in groups of 32 pieces that come
+    again and again.
 
     Git knows 107,927 numbers for pieces, so two pieces get the same one now and then, but not several in one line.
     libgit2 takes samples, so the more blanks, the more groups.
@@ -62,7 +63,6 @@ def _drawn(key: str, length: int) -> bytes:
     eight, pair = _tables()
     digest = blake2b(key.encode()).digest()
     first = b"".join(map(eight, digest[:8]))
-    length -= _PIECE
     if length <= _GROUP:
         return first + b"".join(map(pair, digest[: length // 32 + 1]))[:length]
     for number in range(1, min(length // 8192 + 1, 256)):

@@ -99,12 +99,11 @@ class FilesStore:
         cursor: Cursor = None,
         expect: int | None = None,
         op: str | None = None,
-        unread: bool = False,
     ) -> Appended:
         handle = self._handle(stream)
         with handle.mutex:
             try:
-                return handle.append(plan, cursor, expect, op, unread)
+                return handle.append(plan, cursor, expect, op)
             except OSError as error:
                 raise _mapped(error, stream) from error
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from zlib import crc32
 
 from holdfast.fs import steps
+from holdfast.store import segments
+from holdfast.store.blanks import line_of
 from holdfast.typed import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
@@ -48,18 +49,19 @@ class Journal:
     The handle holds the file's kernel lock as long as it lives: a journal that can be locked is a dead process's.
     """
 
-    def __init__(self, fs: FileSystem, path: str, fd: int, size: int) -> None:
+    def __init__(self, fs: FileSystem, path: str, fd: int, habit: Habit) -> None:
+        self.window = habit.window
         self._fs = fs
         self._path = path
         self._fd = fd
-        self._size = size
+        self._size = habit.size
         self._at = 0
         self._round = 1
 
     @classmethod
     def create(cls, place: Place, flat: str) -> Journal:
         """A new journal, on the disk with its name. The caller holds the stream: nobody takes it for a dead one's."""
-        fs, size = place.fs, place.habit.size
+        fs = place.fs
         folder = os.path.join(place.local, FOLDER)
         path = os.path.join(folder, f"{flat}.{place.tag}")
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
@@ -68,10 +70,10 @@ class Journal:
         except FileNotFoundError:
             steps.make_folders(fs, folder)
             fd = fs.open(path, flags)
-        journal = cls(fs, path, fd, size)
+        journal = cls(fs, path, fd, place.habit)
         try:
             fs.try_lock(fd)  # it is new: nobody else has it
-            steps.write_whole_at(fs, fd, bytes(size), 0)
+            steps.write_whole_at(fs, fd, bytes(place.habit.size), 0)
             fs.sync(fd)
             steps.sync_names(fs, folder, os.path.dirname(place.root))
         except OSError:
@@ -84,15 +86,15 @@ class Journal:
         """Whether something is only in the journal for sure."""
         return self._at > 0
 
-    def has_room(self, length: int) -> bool:
-        return self._at + _HEAD + length <= self._size
-
-    def put(self, segment: str, offset: int, data: bytes) -> None:
-        """Add bytes of a segment. They are on the disk after ``sync``."""
-        body = b"%x %b %d %d\n%b" % (self._round, segment.encode(), offset, len(data), data)
-        entry = b"%08x %b" % (crc32(body), body)
+    def put(self, segment: str, offset: int, data: bytes) -> bool:
+        """Add bytes of a segment, if there is room for them. They are on the disk after ``sync``."""
+        entry = b"%x %b %d %d\n%b" % (self._round, segment.encode(), offset, len(data), data)
+        end = self._at + len(entry)
+        if end > self._size:
+            return False
         steps.write_whole_at(self._fs, self._fd, entry, self._at)
-        self._at += len(entry)
+        self._at = end
+        return True
 
     def sync(self) -> None:
         self._fs.sync(self._fd)
@@ -124,22 +126,22 @@ def stream_of(name: str) -> str:
 
 
 def entries_in(data: bytes) -> Iterator[Entry]:
-    """The entries of the last round, up to the first that is not whole."""
-    at, last = 0, b""
+    """The entries of the last round, up to the first that is not whole. Every line in them has a sum of its own."""
+    at, first = 0, b""
     while True:
         end = data.find(b"\n", at, at + _HEAD)
-        if end < 0:
-            return
         try:
-            check, this, segment, offset, length = data[at:end].split(b" ")
-            entry = Entry(segment.decode(), int(offset), data[end + 1 : end + 1 + int(length)])
-            if int(check, 16) != crc32(data[at + 9 : end + 1 + int(length)]) or len(entry.data) != int(
-                length
-            ):
-                return
+            this, segment, offset, length = data[at : max(at, end)].split(b" ")
+            at = end + 1 + int(length)
+            entry = Entry(segment.decode(), int(offset), data[end + 1 : at])
         except ValueError:
             return
-        if last and this != last:
+        first = first or this
+        if this != first or len(entry.data) != int(length) or not _is_whole(entry.data):
             return
         yield entry
-        at, last = end + 1 + int(length), this
+
+
+def _is_whole(data: bytes) -> bool:
+    *pieces, rest = data.split(b"\n")
+    return bool(pieces) and not rest and all(segments.is_whole(line_of(piece)) for piece in pieces)

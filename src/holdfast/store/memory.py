@@ -40,7 +40,6 @@ class MemoryStore:
         cursor: Cursor = None,
         expect: int | None = None,
         op: str | None = None,
-        unread: bool = False,
     ) -> Appended:
         checked_stream(stream)
         with self._lock:

@@ -86,6 +86,27 @@ Plan = Callable[[Ground], Planned]
 """Decides what to write, given everything that is new. Raises to write nothing. May be called again."""
 
 
+class Given:
+    """A plan for what no rule has to judge: what it writes is known beforehand.
+
+    An engine that knows that nothing is new since the cursor may leave the call out. So it may if only this place's own
+    commits are new and ``unread`` allows to leave them so, which spares busy writers from reading each other under the
+    lock: the cursor that comes back is then None, because the old one still stands before everything that was left.
+    """
+
+    __slots__ = ("look", "planned", "unread")
+
+    def __init__(self, planned: Planned, look: Callable[[Ground], object], unread: bool = False) -> None:
+        self.planned = planned
+        self.look = look
+        """Sees what is new. Raises to write nothing."""
+        self.unread = unread
+
+    def __call__(self, ground: Ground) -> Planned:
+        self.look(ground)
+        return self.planned
+
+
 class Appended(Record):
     commit: Commit
     cursor: Cursor
@@ -106,7 +127,6 @@ class Store(Protocol):
         cursor: Cursor = None,
         expect: int | None = None,
         op: str | None = None,
-        unread: bool = False,
     ) -> Appended:
         """Add one commit; when this returns, the commit is durable as far as the capabilities promise.
 
@@ -114,10 +134,6 @@ class Store(Protocol):
         ``expect`` raises ``Conflict``; ``plan`` is called with what is beyond ``cursor``; its draft gets an id
         later than every id in the stream, and is written. After ``UnknownOutcome`` the commit is there whole
         or not at all, and later calls work as usual.
-
-        ``unread`` says that the plan does not look at the tail. An engine may then leave it unread, which spares
-        busy writers from reading each other under the lock: the plan sees no lines, and the cursor that comes
-        back is None, because the old one still stands before everything that was left unread.
         """
 
     def read(self, stream: str, cursor: Cursor = None, *, newest_first: bool = False) -> Tail:

@@ -90,7 +90,6 @@ class SqliteStore:
         cursor: Cursor = None,
         expect: int | None = None,
         op: str | None = None,
-        unread: bool = False,
     ) -> Appended:
         checked_stream(stream)
         with self._lock:

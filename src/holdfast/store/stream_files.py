@@ -11,11 +11,10 @@ from _thread import allocate_lock
 
 from holdfast.core import commit as codec
 from holdfast.core import ids
-from holdfast.errors import Conflict
 from holdfast.fs import steps
 from holdfast.store import kept, segments
-from holdfast.store.numbered import check_op
-from holdfast.store.protocol import Appended, Cursor, Fault, Ground, Plan, Tail
+from holdfast.store.numbered import check_expected, check_op
+from holdfast.store.protocol import Appended, Cursor, Fault, Given, Ground, Plan, Tail
 from holdfast.store.segments import Mark
 from holdfast.store.stream_note import ANYTHING, GROWN, NOTHING
 from holdfast.store.stream_put import StreamPut
@@ -43,38 +42,24 @@ class StreamFiles(StreamPut):
         tail = super().read(cursor)
         return tail._replace(faults=(*tail.faults, *self._unplayed)) if self._unplayed else tail
 
-    def append(
-        self, plan: Plan, cursor: Cursor, expect: int | None, op: str | None, unread: bool = False
-    ) -> Appended:
+    def append(self, plan: Plan, cursor: Cursor, expect: int | None, op: str | None) -> Appended:
         if not self._sound:
             self.make_sound()
-        identity = self._place.identity
-        writer = identity.writer()  # before anything is read: a copied folder is put in order first
+        writer = (
+            self._place.identity.writer()
+        )  # before anything is read: a copied folder is put in order first
+        given = plan if type(plan) is Given and op is None and plan.planned.draft.op is None else None
         try:
-            since = self._hold(cursor, unread and op is None)
+            since = self._hold(cursor, given is not None and given.unread)
             try:
-                if since == NOTHING:
-                    tail = self._nothing_new(cursor)
-                elif since == GROWN:
-                    tail = self._left_unread(cursor)
-                else:
-                    tail = self._read_again(cursor)
-                if op is not None and (first := self._first_with(op)) is not None:
-                    self._make_sure()
-                    return Appended(first, cursor, tail.version, repeated=True)
-                if expect is not None and expect != tail.version:
-                    raise Conflict(
-                        f"{self.stream} is at version {tail.version}, not {expect}; nothing was written."
-                    )
                 memory = self._memory
-                if since == ANYTHING or memory is None:
-                    memory = self._recall(tail)
-                    writer = identity.writer()
-                planned = plan(Ground(tail, writer, memory.numbers))
-                check_op(planned.draft.op, op)
-                if since == ANYTHING or (memory.size >= segments.FULL and self._is_full(memory)):
-                    memory = self._ready(memory, tail)
-                return self._put(planned, memory, tail, since)
+                if given is None or since == ANYTHING or memory is None or self._is_full(memory):
+                    return self._append(plan, cursor, expect, op, since, writer)
+                version = cursor["n"]
+                if since == GROWN:
+                    version += memory.rows - mark_in(cursor, self._segment).rows
+                check_expected(self.stream, expect, version)
+                return self._put(given.planned, memory, cursor, version, cursor["h"], since)
             finally:
                 if self._held:
                     self.unlock()
@@ -82,20 +67,30 @@ class StreamFiles(StreamPut):
             self.close()
             raise
 
-    def _left_unread(self, cursor: Cursor) -> Tail:
+    def _append(
+        self, plan: Plan, cursor: Cursor, expect: int | None, op: str | None, since: int, writer: str
+    ) -> Appended:
+        """Append what the plan makes of all that is new."""
+        if since == NOTHING:
+            faults = self._faults(cursor["f"]) if cursor["f"] else ()
+            tail = Tail([], cursor, cursor["n"], cursor["h"], False, faults)
+        else:
+            self._seen_path = ""
+            tail = self.read(cursor)
+        if op is not None and (first := self._first_with(op)) is not None:
+            self._make_sure()
+            return Appended(first, cursor, tail.version, repeated=True)
+        check_expected(self.stream, expect, tail.version)
         memory = self._memory
-        assert memory is not None
-        mark = mark_in(cursor, segments.name_of(self.stream, memory.writer, memory.segment))
-        version = cursor["n"] + memory.rows - mark.rows
-        return Tail((), cursor, version, max(cursor["h"], memory.clock), False, ())
-
-    def _nothing_new(self, cursor: Cursor) -> Tail:
-        faults = self._faults(cursor["f"]) if cursor["f"] else ()
-        return Tail([], cursor, cursor["n"], cursor["h"], False, faults)
-
-    def _read_again(self, cursor: Cursor) -> Tail:
-        self._seen_path = ""
-        return self.read(cursor)
+        if since != NOTHING or memory is None:
+            memory = self._recall(tail)
+            writer = self._place.identity.writer()
+        planned = plan(Ground(tail, writer, memory.numbers))
+        check_op(planned.draft.op, op)
+        if since != NOTHING or self._is_full(memory):
+            memory = self._ready(memory, tail)
+        since = NOTHING if since == NOTHING else ANYTHING  # if it had only grown, it was read all the same
+        return self._put(planned, memory, tail.cursor, tail.version, tail.head, since)
 
     def _first_with(self, op: str) -> codec.Commit | None:
         from holdfast.store.ops import Ops, matches

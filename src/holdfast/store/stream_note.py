@@ -29,6 +29,8 @@ class StreamNote(StreamReader):
     def __init__(self, place: Place, stream: str) -> None:
         super().__init__(place, stream)
         self._flat = stream.replace("/", "+")
+        self._folder_fd = -1
+        """The stream's folder: asking a handle is quicker than walking down a path."""
         self._lock_fd = -1
         self._held = False
         self._note = b""
@@ -109,13 +111,25 @@ class StreamNote(StreamReader):
             return False
         fs = self._fs
         try:
-            return (
-                fs.stat(self.folder).st_mtime_ns == self._folder_stamp
-                and fs.size(self._segment_fd) == memory.size
-                and self._place.head.is_at(memory.token, memory.git_index)
-            )
-        except FileNotFoundError:
+            if self._folder_fd < 0:
+                self._folder_fd = fs.open(self.folder, os.O_RDONLY)
+            folder = fs.stat_handle(self._folder_fd)
+        except OSError:
             return False
+        if folder.st_mtime_ns != self._folder_stamp or not folder.st_nlink:
+            self._close_folder()  # there may be another one in its place
+            return False
+        return fs.size(self._segment_fd) == memory.size and self._place.head.is_at(
+            memory.token, memory.git_index
+        )
+
+    def _close_folder(self) -> None:
+        if self._folder_fd >= 0:
+            fd, self._folder_fd = self._folder_fd, -1
+            try:
+                self._fs.close(fd)
+            except OSError:
+                pass
 
     def _remember(self, memory: Memory, now: int = 0) -> None:
         """Write the note. The caller holds the stream."""
@@ -150,6 +164,7 @@ class StreamNote(StreamReader):
             pass  # whoever comes next reads the segment beyond the note
 
     def _close_note(self) -> None:
+        self._close_folder()
         if self._lock_fd >= 0:
             if self._unnoted:
                 self._catch_up()

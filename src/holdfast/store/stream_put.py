@@ -9,7 +9,7 @@ from holdfast.fs import steps
 from holdfast.store import segments
 from holdfast.store.blanks import laid_out
 from holdfast.store.journal import Journal
-from holdfast.store.protocol import Appended, Cursor, Fault, Planned, Tail
+from holdfast.store.protocol import Appended, Cursor, Fault, Planned
 from holdfast.store.segments import UNREAD
 from holdfast.store.stream_note import GROWN, NOTHING, StreamNote
 from holdfast.store.stream_reader import Place, marks_in
@@ -30,14 +30,15 @@ class StreamPut(StreamNote):
         """Nothing is waiting in a journal to be taken over."""
         self._unplayed: tuple[Fault, ...] = ()
 
-    def _put(self, planned: Planned, memory: Memory, tail: Tail, since: int) -> Appended:
+    def _put(
+        self, planned: Planned, memory: Memory, cursor: Cursor, version: int, head: str, since: int
+    ) -> Appended:
         """Write the commit, note it, release the stream, make it durable: in this order (I1)."""
         if self._until_journal:
             self._count_down()
         draft, numbers, content = planned
         now = self._place.clock()
-        last = tail.head if tail.head > memory.clock else memory.clock
-        commit_id = ids.next_id(last, now, memory.writer)
+        commit_id = ids.next_id(head if head > memory.clock else memory.clock, now, memory.writer)
         line, commit = codec.encode(draft, commit_id, moment.iso(now), memory.sum, content)
         line = laid_out(f"{self._segment}/{commit_id}", self._opening, line)
         try:
@@ -54,13 +55,13 @@ class StreamPut(StreamNote):
         except OSError as error:
             self.close()
             raise UnknownOutcome(f"{self.stream}: a file call failed ({error.strerror}).") from error
-        self._latest = None if since == GROWN else self._covering(tail, memory)
-        return Appended._make((commit, self._latest, tail.version + 1, False))
+        version += 1
+        self._latest = None if since == GROWN else self._covering(cursor, version, memory)
+        return Appended._make((commit, self._latest, version, False))
 
-    def _covering(self, tail: Tail, memory: Memory) -> Cursor:
-        """The tail's cursor moved behind the commit that was just written."""
-        cursor, name, commit_id = tail.cursor, self._segment, memory.clock
-        marks = cursor["s"]
+    def _covering(self, cursor: Cursor, version: int, memory: Memory) -> Cursor:
+        """The cursor moved behind the commit that was just written."""
+        name, commit_id, marks = self._segment, memory.clock, cursor["s"]
         newest = cursor.get("e")
         if newest is None or newest[0] != name:
             marks = marks_in(cursor)
@@ -68,7 +69,7 @@ class StreamPut(StreamNote):
         lines, first = newest[3] + 1, newest[4] or commit_id
         return {
             "g": (self._serial, self._generation),
-            "n": tail.version + 1,
+            "n": version,
             "h": commit_id,
             "s": marks,
             "e": (name, memory.size, memory.rows, lines, first, commit_id, memory.sum, 0),
@@ -84,17 +85,18 @@ class StreamPut(StreamNote):
         journal, safe, size = self._journal, memory.safe, memory.size
         if journal is None:
             self._sync()
-        elif size - safe > self._place.habit.window or not journal.has_room(size - safe):
-            self._empty_journal()
         else:
-            if size - safe > len(line):
+            if len(line) < size - safe <= journal.window:
                 line = steps.read_range(self._fs, self._segment_fd, safe, size)
             try:
-                journal.put(self._segment, safe, line)
+                kept = size - safe <= journal.window and journal.put(self._segment, safe, line)
             except OSError:
                 self._give_journal_up()
             else:
-                self._sync_journal(journal)
+                if kept:
+                    self._sync_journal(journal)
+                else:
+                    self._empty_journal()
         self._safe = size
 
     def _count_down(self) -> None:

@@ -32,9 +32,8 @@ class _Around:
         cursor: Cursor = None,
         expect: int | None = None,
         op: str | None = None,
-        unread: bool = False,
     ) -> Appended:
-        return self.inner.append(stream, plan, cursor=cursor, expect=expect, op=op, unread=unread)
+        return self.inner.append(stream, plan, cursor=cursor, expect=expect, op=op)
 
     def read(self, stream: str, cursor: Cursor = None, *, newest_first: bool = False) -> Tail:
         return self.inner.read(stream, cursor, newest_first=newest_first)
@@ -69,9 +68,8 @@ class NoVersionCheck(_Around):
         cursor: Cursor = None,
         expect: int | None = None,
         op: str | None = None,
-        unread: bool = False,
     ) -> Appended:
-        return self.inner.append(stream, plan, cursor=cursor, op=op, unread=unread)
+        return self.inner.append(stream, plan, cursor=cursor, op=op)
 
 
 class StaleRead(_Around):
@@ -101,10 +99,9 @@ class LostWrite(_Around):
         cursor: Cursor = None,
         expect: int | None = None,
         op: str | None = None,
-        unread: bool = False,
     ) -> Appended:
         if self.rng.random() >= 0.1:
-            return self.inner.append(stream, plan, cursor=cursor, expect=expect, op=op, unread=unread)
+            return self.inner.append(stream, plan, cursor=cursor, expect=expect, op=op)
         made: list[Commit] = []
         tail = self.inner.read(stream)
 
@@ -116,7 +113,7 @@ class LostWrite(_Around):
             raise Enough
 
         try:
-            self.inner.append(stream, pretend, cursor=cursor, expect=expect, op=op, unread=unread)  # type: ignore[arg-type]
+            self.inner.append(stream, pretend, cursor=cursor, expect=expect, op=op)  # type: ignore[arg-type]
         except Enough:
             return Appended(made[0], cursor, tail.version + 1, False)
         raise AssertionError("the plan was not called")

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from holdfast.core.commit import Draft, Event, decode
 from holdfast.errors import Conflict, Unavailable, UnknownOutcome
-from holdfast.store.protocol import Ground, Planned, Store
+from holdfast.store.protocol import Given, Ground, Planned, Store
 from holdfast.testing.crash_states import remove_tree, scratch_base
 from holdfast.testing.history import CONFLICT, OK, UNKNOWN, Operation
 from holdfast.testing.processes import kill, spawn
@@ -75,16 +75,18 @@ class _Client:
             (None, self.version, self.version, max(0, self.version - 1), self.version + 1)
         )
         cursor = self.cursor if self.rng.random() < 0.7 else None
-        unread = self.rng.random() < 0.3
-        op = None if unread else mark
+        given = self.rng.random() < 0.4
+        op = None if given else mark
+        planned = Planned(Draft((Event("x.mark", {"mark": mark}),), self.name, "tool", op), {})
 
-        def plan(ground: Ground) -> Planned:
+        def look(ground: Ground) -> Planned:
             list(ground.tail.lines)
-            return Planned(Draft((Event("x.mark", {"mark": mark}),), self.name, "tool", op), {})
+            return planned
 
+        plan = Given(planned, look, unread=self.rng.random() < 0.7) if given else look
         self.note(n=number, kind="append", mark=mark, expect=expect, began=time.monotonic_ns())
         try:
-            done = self.store.append(self.stream, plan, cursor=cursor, expect=expect, op=op, unread=unread)
+            done = self.store.append(self.stream, plan, cursor=cursor, expect=expect, op=op)
         except Conflict:
             self.note(n=number, ended=time.monotonic_ns(), outcome=CONFLICT)
         except UnknownOutcome:

@@ -16,7 +16,7 @@ from holdfast.core import fold, moment
 from holdfast.core.commit import Commit, Draft, Event
 from holdfast.core.numbers import Mint
 from holdfast.errors import Conflict, Forbidden, NotFound, Usage
-from holdfast.store.protocol import Appended, Ground, Plan, Planned
+from holdfast.store.protocol import Appended, Given, Ground, Plan, Planned
 from holdfast.typed import TYPE_CHECKING, Any, Record, Self
 from holdfast.workspace import gate
 from holdfast.workspace.working_set import WorkingSet
@@ -102,7 +102,7 @@ class Handle:
                 raise Usage("One update makes one commit; call one command in it.")
             expect, self._pinned = self._pinned, -1
         working_set = self._set
-        given = isinstance(rule, list)
+        plan: Plan
         if isinstance(rule, list):
             plan = self._adding(self._planned(rule, op, _NONE))
         else:
@@ -111,14 +111,8 @@ class Handle:
                 # Others are writing: what they wrote by now is read and folded while they can go on writing.
                 working_set.refresh()
                 _ = working_set.state
-        appended = self.workspace.store.append(
-            self.stream,
-            plan,
-            cursor=working_set.cursor,
-            expect=expect,
-            op=op,
-            unread=given and working_set.crowded,
-        )
+        store = self.workspace.store
+        appended = store.append(self.stream, plan, cursor=working_set.cursor, expect=expect, op=op)
         if not appended.repeated:
             working_set.took(appended)
             self.workspace.changed(self)
@@ -126,28 +120,36 @@ class Handle:
 
     def _adding(self, planned: Planned) -> Plan:
         """The plan for events that no rule has to judge."""
-        working_set, lease = self._set, self._lease
+        if self._set.archived:
+            raise _archived(self.stream)
+        if self._lease is None:
+            return Given(planned, self._look, self._set.crowded)
 
         def plan(ground: Ground) -> Planned:
-            if lease is not None:
-                lease.check()  # the stream is held: nobody who took the lease since can have written yet
-            working_set.take(ground.tail)
-            working_set.crowded = bool(ground.tail.lines)
-            if working_set.crowded:
-                _ = working_set.state  # refuses, before writing, what this release cannot read
-            if working_set.archived:
-                raise _archived(self.stream)
+            self._look(ground)
             return planned
 
         return plan
 
+    def _look(self, ground: Ground) -> None:
+        """Take in what is new before something is written behind it."""
+        if self._lease is not None:
+            self._lease.check()  # the stream is held: nobody who took the lease since can have written yet
+        working_set, tail = self._set, ground.tail
+        working_set.take(tail)
+        working_set.crowded = bool(tail.lines)
+        if working_set.crowded:
+            _ = working_set.state  # refuses, before writing, what this release cannot read
+        if working_set.archived:
+            raise _archived(self.stream)
+
     def _judging(self, rule: Rule, op: str | None) -> Plan:
         """The plan for what a rule makes of the newest state."""
-        working_set, lease = self._set, self._lease
+        working_set = self._set
 
         def plan(ground: Ground) -> Planned:
-            if lease is not None:
-                lease.check()
+            if self._lease is not None:
+                self._lease.check()
             working_set.take(ground.tail)
             working_set.crowded = bool(ground.tail.lines)
             mint = Mint(working_set.state, ground.writer, ground.numbers)
@@ -237,11 +239,10 @@ def _archived(stream: str) -> Forbidden:
 
 
 def _receipt(appended: Appended) -> Receipt:
-    commit, _, version, repeated = appended
-    short = ""
-    for event in commit.events:
-        short = event.data.get("id", "")
-        if short and isinstance(short, str):
+    (commit_id, at, _, _, _, events, _), _, version, repeated = appended
+    for _, data, _ in events:
+        if isinstance(short := data.get("id"), str):
             break
+    else:
         short = ""
-    return Receipt._make((short, version, commit.id, commit.at, repeated))
+    return Receipt._make((short, version, commit_id, at, repeated))

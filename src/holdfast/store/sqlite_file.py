@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+from _thread import allocate_lock
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
@@ -37,15 +38,45 @@ _PRAGMAS = (
     "PRAGMA checkpoint_fullfsync=ON",
 )
 
+LOOKING = allocate_lock()
+"""Held while a database is looked at by opening its file, and while one comes into use."""
+_in_use: dict[tuple[int, int], int] = {}
+"""Connections of this process, by device and inode. Closing any handle on a file gives up all POSIX locks that the
+process has on it, and SQLite's connections rely on theirs: a file in use must not be opened and closed."""
+
 
 def is_ours(fs: FileSystem, path: str) -> bool:
     """Whether a database of ours is at ``path``; False if nothing is. Anything else is refused untouched."""
+    with LOOKING:
+        return _is_ours(fs, path)
+
+
+def use(fs: FileSystem, path: str) -> tuple[int, int]:
+    """Say that a connection to a database of ours is about to be made; returns what ``leave`` must be told."""
+    with LOOKING:
+        found = fs.stat(path)
+        file = found.st_dev, found.st_ino
+        _in_use[file] = _in_use.get(file, 0) + 1
+        return file
+
+
+def leave(file: tuple[int, int]) -> None:
+    """Say that a connection has been closed."""
+    with LOOKING:
+        _in_use[file] -= 1
+        if not _in_use[file]:
+            del _in_use[file]
+
+
+def _is_ours(fs: FileSystem, path: str) -> bool:
     try:
         found = fs.stat(path)
         if not stat.S_ISREG(found.st_mode):
             raise Forbidden(f"{path} is not a plain file.")
         if found.st_size == 0:
             return False
+        if (found.st_dev, found.st_ino) in _in_use:
+            return True  # it was looked at before
         fd = fs.open(path, os.O_RDONLY)
         try:
             header = fs.read(fd, _HEADER, 0)

@@ -9,12 +9,13 @@ from _thread import allocate_lock, get_ident
 from collections.abc import Callable, Iterator
 
 from holdfast.core.stream import checked_note, checked_stream, is_stream_name
-from holdfast.errors import Forbidden, HoldfastError, Unavailable
+from holdfast.errors import Forbidden, HoldfastError, Newer, Unavailable
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
 from holdfast.fs.posix import POSIX
 from holdfast.store import segments
 from holdfast.store.git_head import GitHead
+from holdfast.store.inside import refuse_links
 from holdfast.store.protocol import Appended, Capabilities, Cursor, Fault, Plan, Tail
 from holdfast.store.segments import EVENTS
 from holdfast.store.stream_files import StreamFiles
@@ -63,6 +64,7 @@ class FilesStore:
             raise Forbidden(f"{self.root} is a link; a workspace must be a real folder.")
         if not stat.S_ISDIR(mode):
             raise Forbidden(f"{self.root} is not a folder.", hint="Move it aside; nothing in it was changed.")
+        self._refuse_links("local/locks")
 
     def _start(self) -> None:
         """Everything that a forked child must not share with its parent."""
@@ -103,6 +105,8 @@ class FilesStore:
                 return handle.append(plan, cursor, expect, op, unread)
             except OSError as error:
                 raise _mapped(error, stream) from error
+            except Newer as error:
+                raise segments.named(self._fs, self.root, handle.paths(), error) from None
 
     def read(self, stream: str, cursor: Cursor = None, *, newest_first: bool = False) -> Tail:
         handle = self._handle(stream)
@@ -114,6 +118,8 @@ class FilesStore:
                 return tail
             except OSError as error:
                 raise _mapped(error, stream) from error
+            except Newer as error:
+                raise segments.named(self._fs, self.root, handle.paths(), error) from None
 
     def _backward(self, handle: StreamFiles) -> Iterator[bytes]:
         try:
@@ -357,8 +363,9 @@ class FilesStore:
         handle = self._handles.get(stream)
         if handle is None:
             with self._mutex:
-                self._refuse_links(checked_stream(stream))
-                self._refuse_links(f"{EVENTS}/{stream}")
+                checked_stream(stream)
+                for folder in segments.folders_of(self.root, stream):
+                    self._refuse_links(folder[len(self.root) + 1 :])
                 if len(self._handles) >= _OPEN_STREAMS:
                     self._close_idle()
                 handle = self._handles.setdefault(stream, StreamFiles(self._place, stream))
@@ -379,25 +386,16 @@ class FilesStore:
                 del self._handles[stream]
 
     def _refuse_links(self, folder: str) -> None:
-        path = self.root
-        for part in folder.split("/"):
-            path = os.path.join(path, part)
-            try:
-                mode = self._fs.stat(path).st_mode
-            except FileNotFoundError:
-                return
-            except OSError as error:
-                raise _mapped(error, folder) from error
-            if not stat.S_ISDIR(mode):
-                raise Forbidden(f"{path} is not a real folder; no link is followed out of the workspace.")
+        try:
+            refuse_links(self._fs, self.root, folder)
+        except OSError as error:
+            raise _mapped(error, folder) from error
 
     def _note_path(self, name: str) -> str:
-        *folders, last = checked_note(name).split("/")
-        if folders[0] != "local":
-            self._refuse_links("/".join(folders))
-            if folders[0] == "sessions":
-                return os.path.join(self.folder_of("/".join(folders)), last)
-        return os.path.join(self.root, *folders, last)
+        stream, _, last = checked_note(name).rpartition("/")
+        folder = self.folder_of(stream) if stream.startswith("sessions/") else os.path.join(self.root, stream)
+        self._refuse_links(folder[len(self.root) + 1 :])
+        return os.path.join(folder, last)
 
     def _is_folder(self, name: str) -> bool:
         try:

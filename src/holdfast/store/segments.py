@@ -14,6 +14,7 @@ from functools import lru_cache
 from holdfast.core import commit as codec
 from holdfast.core import ids
 from holdfast.core.hashing import blake2b
+from holdfast.errors import Newer
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
 from holdfast.store.blanks import OPEN, SPACE, laid_out, line_of
@@ -267,7 +268,36 @@ def forward(fs: FileSystem, path: str, end: int) -> Iterator[bytes]:
         fs.close(fd)
 
 
+def numbered(fs: FileSystem, path: str) -> Iterator[tuple[int, bytes]]:
+    """The commits of a segment with the numbers of their lines, in bounded memory."""
+    fd = fs.open(path, os.O_RDONLY)
+    try:
+        lines = _lines(fs, fd, fs.stat_handle(fd).st_size)
+        yield from ((number, line) for number, line in enumerate(lines, 1) if is_whole(line))
+    finally:
+        fs.close(fd)
+
+
+def named(fs: FileSystem, root: str, paths: list[str], error: Newer) -> Newer:
+    """The error with the file and the line that a later release wrote; itself if it is about no line."""
+    for path in paths:
+        fd = fs.open(path, os.O_RDONLY)
+        try:
+            for number, line in enumerate(_lines(fs, fd, fs.stat_handle(fd).st_size), 1):
+                try:
+                    codec.fault_of(line, None)
+                except Newer as found:
+                    return Newer(f"{os.path.relpath(path, root)}:{number}: {found.message}")
+        finally:
+            fs.close(fd)
+    return error
+
+
 def _commits(fs: FileSystem, fd: int, end: int) -> Iterator[bytes]:
+    return filter(is_whole, _lines(fs, fd, end))
+
+
+def _lines(fs: FileSystem, fd: int, end: int) -> Iterator[bytes]:
     rest = b""
     position = 0
     while position < end:
@@ -277,7 +307,7 @@ def _commits(fs: FileSystem, fd: int, end: int) -> Iterator[bytes]:
         position += len(data)
         pieces = (rest + data).split(b"\n")
         rest = pieces.pop()
-        yield from filter(is_whole, map(line_of, pieces))
+        yield from map(line_of, pieces)
 
 
 def backward(fs: FileSystem, path: str, chunk: int = 1 << 16) -> Iterator[bytes]:

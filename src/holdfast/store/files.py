@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 from _thread import allocate_lock, get_ident
 from collections.abc import Callable, Iterator
 
 from holdfast.core.stream import checked_note, checked_stream, is_stream_name
-from holdfast.errors import Forbidden, HoldfastError, Newer, Unavailable
+from holdfast.errors import Forbidden, Newer, Unavailable
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
 from holdfast.fs.posix import POSIX
 from holdfast.store import segments
+from holdfast.store.failure import mapped
 from holdfast.store.git_head import GitHead
 from holdfast.store.inside import refuse_links
 from holdfast.store.protocol import Appended, Capabilities, Cursor, Fault, Plan, Tail
@@ -24,7 +24,6 @@ from holdfast.store.writer import Identity, remembered
 
 _OPEN_STREAMS = 100
 """Streams with open files in one process."""
-_FORBIDDEN = frozenset([errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP])
 
 
 def random_bits(count: int) -> int:
@@ -59,7 +58,7 @@ class FilesStore:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise _mapped(error, self.root) from error
+            raise mapped(error, self.root) from error
         if stat.S_ISLNK(mode):
             raise Forbidden(f"{self.root} is a link; a workspace must be a real folder.")
         if not stat.S_ISDIR(mode):
@@ -104,7 +103,7 @@ class FilesStore:
             try:
                 return handle.append(plan, cursor, expect, op, unread)
             except OSError as error:
-                raise _mapped(error, stream) from error
+                raise mapped(error, stream) from error
             except Newer as error:
                 raise segments.named(self._fs, self.root, handle.paths(), error) from None
 
@@ -117,7 +116,7 @@ class FilesStore:
                     return tail._replace(lines=self._backward(handle), restarted=True)
                 return tail
             except OSError as error:
-                raise _mapped(error, stream) from error
+                raise mapped(error, stream) from error
             except Newer as error:
                 raise segments.named(self._fs, self.root, handle.paths(), error) from None
 
@@ -125,7 +124,7 @@ class FilesStore:
         try:
             yield from handle.backward()
         except OSError as error:
-            raise _mapped(error, handle.stream) from error
+            raise mapped(error, handle.stream) from error
 
     def streams(self, prefix: str = "") -> list[str]:
         found = ["project"]
@@ -154,7 +153,7 @@ class FilesStore:
                 steps.make_folders(self._fs, os.path.dirname(path))
                 steps.replace(self._fs, path, data, tag=tag, durable=False, mode=mode)
         except OSError as error:
-            raise _mapped(error, name) from error
+            raise mapped(error, name) from error
 
     def get(self, name: str) -> bytes | None:
         try:
@@ -162,7 +161,7 @@ class FilesStore:
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
         except OSError as error:
-            raise _mapped(error, name) from error
+            raise mapped(error, name) from error
 
     def forget(self, stream: str) -> None:
         from holdfast.store import checkup, restore
@@ -178,7 +177,7 @@ class FilesStore:
                     handle.unlock()
                     handle.close()
             except OSError as error:
-                raise _mapped(error, stream) from error
+                raise mapped(error, stream) from error
 
     def archive(self, stream: str) -> None:
         """Move a session to ``history/``, its segments joined into one. Repeating after a death completes it."""
@@ -194,7 +193,7 @@ class FilesStore:
                     handle.unlock()
                     handle.close()
             except OSError as error:
-                raise _mapped(error, stream) from error
+                raise mapped(error, stream) from error
 
     def archived(self) -> list[str]:
         """The streams that lie in ``history/``, oldest first."""
@@ -203,7 +202,7 @@ class FilesStore:
         try:
             return archive.archived(self._place)
         except OSError as error:
-            raise _mapped(error, "history") from error
+            raise mapped(error, "history") from error
 
     def is_archived(self, stream: str) -> bool:
         """Whether some of a stream lies in the archive."""
@@ -224,7 +223,7 @@ class FilesStore:
         try:
             return archive.size(self._place, stream)
         except OSError as error:
-            raise _mapped(error, stream) from error
+            raise mapped(error, stream) from error
 
     def check(self, *, fix: bool = False) -> list[Fault]:
         from holdfast.store import checkup, old_places, restore
@@ -240,7 +239,7 @@ class FilesStore:
                     faults += checkup.check_stream(self._place, handle, fix=fix)
             return faults
         except OSError as error:
-            raise _mapped(error, self.root) from error
+            raise mapped(error, self.root) from error
 
     @property
     def in_git(self) -> bool:
@@ -260,7 +259,7 @@ class FilesStore:
         try:
             return listing.newest(self, self._fs, user, limit)
         except OSError as error:
-            raise _mapped(error, "sessions") from error
+            raise mapped(error, "sessions") from error
 
     def sessions_in(self, root: str) -> list[str]:
         """The sessions in the workspace of another worktree."""
@@ -296,7 +295,7 @@ class FilesStore:
         except FileNotFoundError:
             pass
         except OSError as error:
-            raise _mapped(error, path) from error
+            raise mapped(error, path) from error
 
     def settle_conflict(self, path: str) -> bool:
         """Join all sides of a segment (relative to the workspace) that a merge left in conflict. False if it is one of
@@ -313,7 +312,7 @@ class FilesStore:
                 finally:
                     handle.unlock()
             except OSError as error:
-                raise _mapped(error, path) from error
+                raise mapped(error, path) from error
 
     def put_back(self, path: str) -> list[str]:
         """Move a file that a merge put into the folder of another session to where it was added."""
@@ -322,7 +321,7 @@ class FilesStore:
         try:
             return moved.put_back(self._place, path)
         except OSError as error:
-            raise _mapped(error, path) from error
+            raise mapped(error, path) from error
 
     def keep(self, stream: str, path: str) -> None:
         """Keep a file of a session out of git's reach until git has it."""
@@ -338,7 +337,7 @@ class FilesStore:
             faults = restore.salvage(self._place, self._handle)
             return faults + texts.bring_back(self._place, self._handle, self.folder_of)
         except OSError as error:
-            raise _mapped(error, self.root) from error
+            raise mapped(error, self.root) from error
 
     def close(self) -> None:
         self._closed = True
@@ -389,7 +388,7 @@ class FilesStore:
         try:
             refuse_links(self._fs, self.root, folder)
         except OSError as error:
-            raise _mapped(error, folder) from error
+            raise mapped(error, folder) from error
 
     def _note_path(self, name: str) -> str:
         stream, _, last = checked_note(name).rpartition("/")
@@ -409,10 +408,4 @@ class FilesStore:
         try:
             return self._fs.names(os.path.join(self.root, name))
         except OSError as error:
-            raise _mapped(error, name) from error
-
-
-def _mapped(error: OSError, what: str) -> HoldfastError:
-    kind = Forbidden if error.errno in _FORBIDDEN else Unavailable
-    where = f"{what} ({error.filename})" if error.filename else what
-    return kind(f"{where}: {error.strerror}; nothing was stored.")
+            raise mapped(error, name) from error

@@ -278,6 +278,42 @@ except holdfast.HoldfastError as error:
     assert "nothing was stored" in done.stdout
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become somebody else")
+@pytest.mark.parametrize("engine", ["files", "sqlite"])
+def test_commands_in_a_read_only_folder(
+    project: Path, session: holdfast.Session, monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    """Who may only read sees everything in a folder; what writes is forbidden, with a sentence. A database in the way
+    that SQLite needs it cannot be read without writing beside it, and that is said."""
+    if engine == "sqlite":
+        monkeypatch.setenv("HOLDFAST_URL", f"sqlite:///{project}/m.db")
+        assert run(project, "start", "read me").returncode == 0
+    for folder in [project, *project.parents]:
+        if folder.stat().st_mode & 0o077 == 0:
+            folder.chmod(0o755)
+    reading = [["status"], ["resume"], ["recover"], ["log"], ["show", "--at", "1"], ["sessions"]]
+    writing = [["note", "no"], ["decide", "no", "--because", "no"], ["start", "no"]]
+    code = f"""
+import json, os, shutil, sys
+from holdfast.edge.cli import load, main
+os.chdir({str(project)!r})
+sys.stdout = open(os.devnull, "w")
+for words in {reading}: main(words)  # loads all modules, while they can be read
+load("note"), load("decide"), load("start")
+shutil.rmtree(".state/local/presence", ignore_errors=True)
+os.setgid(65534), os.setuid(65534)
+statuses = [[main(words) for words in group] for group in ({reading}, {writing})]
+sys.stdout = sys.__stdout__
+print(json.dumps(statuses))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    readings, writings = json.loads(done.stdout)
+    assert writings == [7] * len(writing), done.stderr
+    assert readings == [0 if engine == "files" else 7] * len(reading), done.stderr
+
+
 def test_a_clock_that_jumps_back_keeps_the_order(project: Path) -> None:
     """Ids go on rising when the wall clock falls by a year, also in a new process."""
     now = [1_800_000_000_000]

@@ -7,6 +7,7 @@ its write-ahead log has for it, before SQLite gets to touch it.
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import stat
@@ -29,6 +30,7 @@ _LOG_HEADER = 32
 _LOG_FRAME = 24
 _BUSY_SECONDS = 30.0
 _DAMAGED = frozenset([sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT])
+_FORBIDDEN = frozenset([sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH])
 _PRAGMAS = (
     "PRAGMA synchronous=FULL",
     "PRAGMA foreign_keys=ON",
@@ -239,6 +241,13 @@ def translated(error: sqlite3.Error, path: str, *, unsure: bool) -> HoldfastErro
     return unavailable(path, error)
 
 
-def unavailable(path: str, error: Exception) -> Unavailable:
+def unavailable(path: str, error: Exception) -> HoldfastError:
+    """Of an error that left the database as it was: why it cannot be used, and whether that is forbidden."""
     reason = error.strerror if isinstance(error, OSError) else str(error)
-    return Unavailable(f"{path} cannot be used: {reason}; nothing was written.")
+    forbidden = (
+        error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
+        if isinstance(error, OSError)
+        else getattr(error, "sqlite_errorcode", 0) & 0xFF in _FORBIDDEN
+    )
+    kind = Forbidden if forbidden else Unavailable
+    return kind(f"{path} cannot be used: {reason}; nothing was written.")

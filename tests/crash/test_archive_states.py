@@ -99,7 +99,7 @@ def test_a_dropped_sync_of_archiving_is_caught(name: str) -> None:
 
     for protocol in CLASSES[name]:
         try:
-            check_protocol(protocol, seed=scale.seed(), limit=scale.scaled(3), drop=drop)
+            check_protocol(protocol, seed=scale.seed(), limit=scale.scaled(8), drop=drop)
         except Violation:
             return
     pytest.fail(f"{dropped} syncs of the sort {name!r} were left out, and nothing was found missing")

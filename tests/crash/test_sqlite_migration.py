@@ -162,5 +162,5 @@ def test_the_lister_sees_each_sync_that_is_missing(
     end = [step.kind for step in trace.steps].index(before)
     syncs = [n for n, step in enumerate(trace.steps[:end]) if step.kind == "sync" and step.path == name]
     del trace.steps[syncs[-1]]
-    with pytest.raises(Violation, match="acknowledged commit .* is missing|database"):
+    with pytest.raises(Violation, match=r"acknowledged commit .* is missing|database"):
         _states(trace, tmp_path, known, fresh, 6)

@@ -33,7 +33,7 @@ def test_histories_are_linearizable(engine: str, place: str) -> None:
     count = scale.scaled(HISTORIES[engine])
     found = torture("histories", engine, place, count, scale.seed())
     assert found["legal"] == found["histories"] == count
-    assert found["operations"] >= count * scale.HISTORY_OPERATIONS * 0.95
+    assert found["operations"] >= count * scale.HISTORY_OPERATIONS
     assert found["kills"] >= count
     assert found["stops"] >= count
 

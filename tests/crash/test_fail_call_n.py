@@ -12,7 +12,7 @@ import pytest
 from holdfast.errors import HoldfastError
 from holdfast.store.files import FilesStore
 from holdfast.testing.faults import ERRORS, SHORT, Failure, Faulty
-from holdfast.testing.laboratory import STREAM, Bench
+from holdfast.testing.laboratory import SECOND, STREAM, Bench
 from holdfast.testing.protocols import JOURNALS, _torn
 from holdfast.testing.witness import verify
 from holdfast.testing.wrapped import KilledAt, SameDisk
@@ -55,6 +55,20 @@ def _fix(bench: Bench, store: FilesStore) -> None:
     bench.append(store)
 
 
+def _new_head(bench: Bench, store: FilesStore) -> None:
+    """Git makes a commit, and the next append opens a new segment."""
+    bench.append(store)
+    with open(os.path.join(bench.top, ".git", "HEAD"), "w") as file:
+        file.write("e" * 40 + "\n")
+    bench.append(store)
+
+
+def _forget(bench: Bench, store: FilesStore) -> None:
+    bench.forgotten.add(SECOND)
+    store.forget(SECOND)
+    bench.append(store)
+
+
 def _nothing(bench: Bench) -> None:
     """An empty folder: the write makes everything."""
 
@@ -88,6 +102,21 @@ def _torn_tail(bench: Bench) -> None:
     _torn(bench, "half")
 
 
+def _in_git(bench: Bench) -> None:
+    os.mkdir(os.path.join(bench.top, ".git"))
+    with open(os.path.join(bench.top, ".git", "HEAD"), "w") as file:
+        file.write("f" * 40 + "\n")
+    bench.begin()
+    _history(bench)
+
+
+def _two_streams(bench: Bench) -> None:
+    _history(bench)
+    store = bench.store()
+    bench.append(store, SECOND)
+    store.close()
+
+
 CASES: dict[str, tuple[Callable[[Bench], None], Write]] = {
     "first_append": (_nothing, _append),
     "append": (_history, _two),
@@ -98,6 +127,8 @@ CASES: dict[str, tuple[Callable[[Bench], None], Write]] = {
     "journal": (_journals, _many),
     "journal_closed": (_journals, _close),
     "dead_journal": (_dead_journal, _append),
+    "new_git_head": (_in_git, _new_head),
+    "forget": (_two_streams, _forget),
 }
 
 

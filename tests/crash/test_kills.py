@@ -8,9 +8,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from holdfast.store.memory import MemoryStore
 from holdfast.testing import scale
 from holdfast.testing.crash_states import remove_tree, scratch_base
+from holdfast.testing.kills import forked
+from holdfast.testing.plans import wall_clock
 from holdfast.testing.run import torture
+from holdfast.testing.witness import Violation
 
 KILLS = {"files": 1200, "sqlite": 800}
 FRESH = 20
@@ -46,3 +50,22 @@ def test_killed_interpreters_lose_nothing(engine: str, place: str) -> None:
     found = torture("fresh-kills", engine, place, kills, scale.seed())
     assert found["kills"] >= kills
     assert os.listdir(place)
+
+
+class _Failing(MemoryStore):
+    """Works in the process that made it, and fails in every other one."""
+
+    def __init__(self) -> None:
+        super().__init__(clock=wall_clock, writer="abcdefgh")
+        if os.getpid() != PARENT:
+            self.close()
+
+
+PARENT = os.getpid()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_writers_that_fail_are_not_counted_as_killed() -> None:
+    """Control: an engine whose writers run into errors is found out, although nothing it acknowledged is lost."""
+    with pytest.raises(Violation, match="failed before it was killed"):
+        forked(_Failing, 400, scale.seed())

@@ -146,3 +146,21 @@ def test_the_lister_sees_a_sync_that_is_missing(tmp_path: Path, fresh: list[Any]
     trace.steps = list(itertools.filterfalse(is_sync, trace.steps))
     with pytest.raises(Violation):
         _states(trace, tmp_path, known, fresh, 6)
+
+
+@pytest.mark.parametrize(
+    ("file", "before"), [("-wal", "acknowledged"), ("", "unname")], ids=["log", "database"]
+)
+def test_the_lister_sees_each_sync_that_is_missing(
+    tmp_path: Path, fresh: list[Any], file: str, before: str
+) -> None:
+    """Control: a commit hangs on the last sync of the log before it is acknowledged, and on that of the database before
+    its log is removed; each left out alone is found. All other syncs here are followed by one that covers them."""
+    folder, said, known = _old(tmp_path, 1)
+    trace = traced.Trace(migration.command(folder, said), folder, said)
+    name = migration.NAME + file
+    end = [step.kind for step in trace.steps].index(before)
+    syncs = [n for n, step in enumerate(trace.steps[:end]) if step.kind == "sync" and step.path == name]
+    del trace.steps[syncs[-1]]
+    with pytest.raises(Violation, match=r"acknowledged commit .* is missing|database"):
+        _states(trace, tmp_path, known, fresh, 6)

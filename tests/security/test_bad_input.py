@@ -105,13 +105,13 @@ def test_a_newer_format_is_refused_and_left_as_it_is(project: Path, session: hol
     path = segment_of(project, session)
     data = path.read_bytes() + b'{"v":2,"id":"something new"}\n'
     path.write_bytes(data)
-    with pytest.raises(Newer, match="format 2"):
+    with pytest.raises(Newer, match=rf"events/{session.stream}/{path.name}:6: .*format 2"):
         reopened(project)
     assert path.read_bytes() == data
 
 
-def test_deep_json_in_a_well_formed_line_is_a_clear_error(project: Path, session: holdfast.Session) -> None:
-    """A line whose sum is right but whose JSON is nested absurdly is refused, not a crash."""
+def test_deep_json_on_the_command_line_is_a_clear_error(project: Path, session: holdfast.Session) -> None:
+    """Text that is nested absurdly is refused, not a crash."""
     status = run(project, "record", "x.deep", "[" * 200_000)
     assert status.returncode == 2
     assert "not JSON" in status.stderr
@@ -175,6 +175,84 @@ def test_links_out_of_the_workspace_are_not_followed(
     assert (outside / "precious").read_text() == "precious"
 
 
+def everything_in(folder: Path) -> dict[Path, bytes | None]:
+    return {path: path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
+
+
+@pytest.mark.parametrize("in_git", [False, True], ids=["plain", "git"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "local",
+        "local/locks",
+        "local/snapshots",
+        "local/ops",
+        "local/keys",
+        "local/quarantine",
+        "local/kept",
+        "local/presence",
+        "events",
+        "events/history",
+        "events/sessions",
+        "events/project",
+        "history",
+        "sessions",
+        "users/kim",
+        "sessions/kim",
+    ],
+)
+def test_no_folder_of_a_workspace_may_be_a_link(
+    project: Path, session: holdfast.Session, tmp_path: Path, place: str, in_git: bool
+) -> None:
+    """Whichever folder below .state is a link, as a hostile repository can have it: nothing behind it is changed."""
+    if in_git:
+        subprocess.run(["git", "init", "-q", str(project)], check=True)
+        (project / ".git" / "holdfast").write_text("no folder: what is shared falls back to local/")
+    state, outside = project / ".state", tmp_path / "outside"
+    with segment_of(project, session).open("ab") as segment:
+        segment.write(b"a torn tail")
+    link = state / place
+    outside.mkdir()
+    for old in ("events", "kim/events"):  # where earlier versions had segments, which doctor --fix moves
+        (outside / old).mkdir(parents=True)
+        (outside / old / "abcdefgh-1.jsonl").write_bytes(segment_of(project, session).read_bytes())
+    if link.is_dir():
+        for path in sorted(link.rglob("*")):
+            target = outside / path.relative_to(link)
+            target.mkdir(exist_ok=True) if path.is_dir() else target.write_bytes(path.read_bytes())
+        link.rename(tmp_path / "before")
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(outside)
+    before = everything_in(outside)
+    commands = [
+        ["status"],
+        ["note", "more"],
+        ["record", "x.op", "{}", "--op", "again"],
+        ["start", "another", "--phases", "a,b"],
+        ["decide", "this", "--because", "that"],
+        ["who"],
+        ["backlog", "add", "later"],
+        ["doctor"],
+        ["doctor", "--fix"],
+        ["heal"],
+        ["archive", session.id],
+        ["prune", "--older-than", "0d"],
+    ]
+    code = "import json, sys; from holdfast.edge.cli import main\n"
+    code += "print([main(words) for words in json.load(sys.stdin)])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=project, input=json.dumps(commands), capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert everything_in(outside) == before
+    assert link.is_symlink()
+    statuses = json.loads(done.stdout.splitlines()[-1])
+    assert done.stderr.count("is not a real folder") == statuses.count(7)
+    assert set(statuses) <= {0, 4, 7}
+    if place in ("local", "local/locks", "events", "sessions"):
+        assert statuses.count(7) >= len(commands) - 3
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become somebody else")
 def test_a_read_only_folder_is_a_clear_error(project: Path, session: holdfast.Session) -> None:
     """Somebody who may read but not write can read, and is told why nothing can be written."""
@@ -198,6 +276,42 @@ except holdfast.HoldfastError as error:
     assert done.returncode == 0, done.stderr
     assert "Forbidden" in done.stdout
     assert "nothing was stored" in done.stdout
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become somebody else")
+@pytest.mark.parametrize("engine", ["files", "sqlite"])
+def test_commands_in_a_read_only_folder(
+    project: Path, session: holdfast.Session, monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    """Who may only read sees everything in a folder; what writes is forbidden, with a sentence. A database in the way
+    that SQLite needs it cannot be read without writing beside it, and that is said."""
+    if engine == "sqlite":
+        monkeypatch.setenv("HOLDFAST_URL", f"sqlite:///{project}/m.db")
+        assert run(project, "start", "read me").returncode == 0
+    for folder in [project, *project.parents]:
+        if folder.stat().st_mode & 0o077 == 0:
+            folder.chmod(0o755)
+    reading = [["status"], ["resume"], ["recover"], ["log"], ["show", "--at", "1"], ["sessions"]]
+    writing = [["note", "no"], ["decide", "no", "--because", "no"], ["start", "no"]]
+    code = f"""
+import json, os, shutil, sys
+from holdfast.edge.cli import load, main
+os.chdir({str(project)!r})
+sys.stdout = open(os.devnull, "w")
+for words in {reading}: main(words)  # loads all modules, while they can be read
+load("note"), load("decide"), load("start")
+shutil.rmtree(".state/local/presence", ignore_errors=True)
+os.setgid(65534), os.setuid(65534)
+statuses = [[main(words) for words in group] for group in ({reading}, {writing})]
+sys.stdout = sys.__stdout__
+print(json.dumps(statuses))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    readings, writings = json.loads(done.stdout)
+    assert writings == [7] * len(writing), done.stderr
+    assert readings == [0 if engine == "files" else 7] * len(reading), done.stderr
 
 
 def test_a_clock_that_jumps_back_keeps_the_order(project: Path) -> None:

@@ -18,7 +18,7 @@ from holdfast.errors import Damaged, Forbidden, HoldfastError, Newer, Refused, U
 from holdfast.store import sqlite_file
 from holdfast.store.protocol import Ground, Planned
 from holdfast.store.sqlite import SqliteStore
-from holdfast.testing.engine import start
+from holdfast.testing.engine import in_threads, start
 from holdfast.testing.plans import saying, texts, wall_clock
 
 USER = "users/ann"
@@ -383,6 +383,50 @@ class TestProcesses:
         assert os.waitpid(child, 0)[1] == 0
         assert store.read(USER).version == 41
         assert store.check() == []
+
+    def test_a_second_handle_does_not_take_the_first_ones_locks(self, path: str, store: SqliteStore) -> None:
+        """What a process commits through its first handle is seen by others, also after it opened a second one.
+
+        Whoever closes any handle on a file gives up all of its process's POSIX locks on it, and SQLite relies on these:
+        another process would take itself for the last one and remove the log that the first handle writes to.
+        """
+        fill(store, 1)
+        SqliteStore(path, clock=wall_clock).close()
+        other = start(f"sqlite:///{path}", USER, 1, "other")
+        assert other.communicate(timeout=60)[0] == "other-0\n"
+        done = store.append(USER, saying("acknowledged"))
+        assert done.version == 3
+        reader = (
+            "import sys; from holdfast.testing.engine import *; from holdfast.store.url import open_store\n"
+        )
+        reader += "print(everything(open_store(sys.argv[1], clock=wall_clock), USER))"
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        command = [sys.executable, "-c", reader, f"sqlite:///{path}"]
+        seen = subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=True, timeout=60
+        )
+        assert seen.stdout == "['0', 'other-0', 'acknowledged']\n"
+
+    def test_threads_that_open_and_close_lose_nothing(self, path: str, store: SqliteStore) -> None:
+        """Threads open, write and close the same database over and over, and so do other processes: all is there."""
+
+        def work(tag: int) -> None:
+            for number in range(15):
+                own = SqliteStore(path, clock=wall_clock)
+                own.append(USER, saying(f"t{tag}-{number}"))
+                own.close()
+                store.append(USER, saying(f"s{tag}-{number}"))
+
+        others = [start(f"sqlite:///{path}", USER, 3, f"p{number}") for number in range(4)]
+        in_threads([lambda tag=tag: work(tag) for tag in range(4)])  # type: ignore[misc]
+        wanted = {f"{kind}{tag}-{number}" for kind in "ts" for tag in range(4) for number in range(15)}
+        for child in others:
+            wanted |= set(child.communicate(timeout=120)[0].split())
+        store.close()
+        again = SqliteStore(path, clock=wall_clock)
+        assert set(texts(again.read(USER))) == wanted
+        assert again.check() == []
+        again.close()
 
     def test_nothing_is_left_open(self, path: str) -> None:
         """A process that opens, writes and closes many times holds no more files in the end."""

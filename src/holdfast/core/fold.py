@@ -11,15 +11,20 @@ from collections.abc import Iterable
 from zlib import crc32
 
 from holdfast.core import commit as codec
-from holdfast.core import concepts, upcast
-from holdfast.core.commit import Commit
+from holdfast.core import concepts, sense, upcast
+from holdfast.core.commit import Commit, Event
+from holdfast.errors import Damaged, HoldfastError, Newer
 from holdfast.typed import Any
 
-RELEASE = 4
+RELEASE = 5
 """Raised whenever the same commits fold to another state: snapshots of other releases are not used."""
 
 RECENT = 10
 MAX_UNKNOWN = 50
+NONSENSE = "nonsense"
+"""What commits count as, among the unknown, that this release can make nothing of."""
+_NONSENSE = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, HoldfastError)
+"""What a fold runs into if the data of an event is not what the event's type promises."""
 
 State = dict[str, Any]
 
@@ -45,36 +50,49 @@ def blank(kind: str) -> State:
 
 
 def fold(state: State, lines: Iterable[bytes | Commit]) -> State:
-    """Fold commits, given as lines or decoded, into ``state``, which is changed and returned."""
-    kind = state["kind"]
+    """Fold commits, given as lines or decoded, into ``state``, which is changed and returned.
+
+    What makes no sense is counted and left out: one bad commit must not make all others unreadable.
+    """
     for item in lines:
-        commit = codec.decode(item) if isinstance(item, bytes) else item
+        commit_id = codec.id_of(item) if isinstance(item, bytes) else item.id
         state["commits"] += 1
+        state["head"] = commit_id
+        state["mix"] = (state["mix"] + crc32(commit_id.encode())) & 0xFFFFFFFF
+        try:
+            commit = sense.commit_in(item) if isinstance(item, bytes) else item
+        except Damaged:
+            _count_unknown(state, NONSENSE)
+            continue
+        if sense.fault_of(commit):
+            _count_unknown(state, NONSENSE)
+            continue
         state["created"] = state["created"] or commit.at
         state["updated"] = commit.at
         state["by"] = commit.by
-        state["head"] = commit.id
-        state["mix"] = (state["mix"] + crc32(commit.id.encode())) & 0xFFFFFFFF
         for event in commit.events:
-            meaning = concepts.meaning(kind, event.type)
-            if meaning is None:
-                _count_unknown(state, event.type)
-                continue
-            data = upcast.to_current(event, meaning)
-            meaning.fold(state, data, commit)
-            if meaning.watch is not None:
-                meaning.watch(state, data, commit)
-            if meaning.headline is not None:
-                state["recent"].append(
-                    {
-                        "at": commit.at,
-                        "by": commit.by,
-                        "origin": commit.origin,
-                        "text": meaning.headline(data),
-                    }
-                )
+            try:
+                _fold_event(state, event, commit)
+            except Newer:
+                raise
+            except _NONSENSE:
+                _count_unknown(state, NONSENSE)
         del state["recent"][:-RECENT]
     return state
+
+
+def _fold_event(state: State, event: Event, commit: Commit) -> None:
+    meaning = concepts.meaning(state["kind"], event.type)
+    if meaning is None:
+        _count_unknown(state, event.type)
+        return
+    data = upcast.to_current(event, meaning)
+    text = meaning.headline(data) if meaning.headline is not None else None
+    meaning.fold(state, data, commit)
+    if meaning.watch is not None:
+        meaning.watch(state, data, commit)
+    if text is not None:
+        state["recent"].append({"at": commit.at, "by": commit.by, "origin": commit.origin, "text": text})
 
 
 def _count_unknown(state: State, event_type: str) -> None:

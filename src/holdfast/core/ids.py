@@ -7,12 +7,14 @@ clock is behind.
 
 from __future__ import annotations
 
-from holdfast.errors import InvalidName
+from holdfast.errors import Damaged, InvalidName
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u: ids get read aloud
 WRITER_LENGTH = 8
 ID_LENGTH = 16 + 1 + WRITER_LENGTH
 ZERO = "0" * 16 + "-" + "0" * WRITER_LENGTH
+LAST = "f" * 16
+"""The clock behind which there is no later id. No honest clock comes near; anybody can write it into a segment."""
 
 _HEX = "0123456789abcdef"
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
@@ -25,8 +27,13 @@ _DEVICES = frozenset(
 def next_id(last: str, now_ms: int, writer: str) -> str:
     """The first id of ``writer`` that is later than ``last`` and not before the wall clock."""
     at_once = f"{now_ms:012x}0000-{writer}"
-    if at_once[:16] > last[:16]:  # the usual case: the wall clock has moved on
+    if at_once[:16] > last[:16] and len(at_once) == ID_LENGTH:  # the usual case: the wall clock has moved on
         return at_once
+    if last[:16] == LAST:
+        raise Damaged(
+            f"A commit here has the last id that there can be ({last}), so none can follow; nothing was written.",
+            hint="`holdfast doctor` names its file and line. Go on in a new session.",
+        )
     return f"{int(last[:16], 16) + 1:016x}-{writer}"
 
 

@@ -6,6 +6,8 @@ import json
 import os
 import stat
 
+from holdfast.core import sense
+from holdfast.errors import HoldfastError
 from holdfast.fs import steps
 from holdfast.store import kept, quarantine, segments
 from holdfast.store.protocol import Fault
@@ -31,6 +33,7 @@ def check_stream(place: Place, handle: StreamFiles, *, fix: bool) -> list[Fault]
             path = os.path.join(handle.folder, name)
             where = f"{segments.EVENTS}/{handle.stream}/{name}"
             if segments.belongs(handle.stream, name):
+                faults += _check_sense(place, handle.stream, path, where)
                 faults += _check_tail(place, handle.stream, path, where, fix=fix)
             elif segments.is_segment(name):
                 continue  # see _misplaced
@@ -41,6 +44,15 @@ def check_stream(place: Place, handle: StreamFiles, *, fix: bool) -> list[Fault]
         return [*faults, *_misplaced(place, handle.stream), *_check_owner(place, handle, fix=fix)]
     finally:
         handle.unlock()
+
+
+def _check_sense(place: Place, stream: str, path: str, where: str) -> Iterator[Fault]:
+    """Lines with a right sum that make no sense: somebody else wrote them."""
+    for number, line in segments.numbered(place.fs, path):
+        try:
+            sense.commit_in(line)
+        except HoldfastError as error:
+            yield Fault(stream, f"{where}:{number}", error.message, action="it is left out of the state")
 
 
 def _misplaced(place: Place, stream: str) -> list[Fault]:

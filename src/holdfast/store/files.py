@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 from _thread import allocate_lock, get_ident
 from collections.abc import Callable, Iterator
 
 from holdfast.core.stream import checked_note, checked_stream, is_stream_name
-from holdfast.errors import Forbidden, HoldfastError, Unavailable
+from holdfast.errors import Forbidden, Newer, Unavailable
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
 from holdfast.fs.posix import POSIX
 from holdfast.store import segments
+from holdfast.store.failure import mapped
 from holdfast.store.git_head import GitHead
+from holdfast.store.inside import refuse_links
 from holdfast.store.journal import Habit
 from holdfast.store.protocol import Appended, Capabilities, Cursor, Fault, Plan, Tail
 from holdfast.store.segments import EVENTS
@@ -24,7 +25,6 @@ from holdfast.store.writer import Identity, remembered
 
 _OPEN_STREAMS = 100
 """Streams with open files in one process."""
-_FORBIDDEN = frozenset([errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP])
 
 
 def random_bits(count: int) -> int:
@@ -61,11 +61,12 @@ class FilesStore:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise _mapped(error, self.root) from error
+            raise mapped(error, self.root) from error
         if stat.S_ISLNK(mode):
             raise Forbidden(f"{self.root} is a link; a workspace must be a real folder.")
         if not stat.S_ISDIR(mode):
             raise Forbidden(f"{self.root} is not a folder.", hint="Move it aside; nothing in it was changed.")
+        self._refuse_links("local/locks")
 
     def _start(self) -> None:
         """Everything that a forked child must not share with its parent."""
@@ -105,7 +106,9 @@ class FilesStore:
             try:
                 return handle.append(plan, cursor, expect, op)
             except OSError as error:
-                raise _mapped(error, stream) from error
+                raise mapped(error, stream) from error
+            except Newer as error:
+                raise segments.named(self._fs, self.root, handle.paths(), error) from None
 
     def read(self, stream: str, cursor: Cursor = None, *, newest_first: bool = False) -> Tail:
         handle = self._handle(stream)
@@ -116,13 +119,15 @@ class FilesStore:
                     return tail._replace(lines=self._backward(handle), restarted=True)
                 return tail
             except OSError as error:
-                raise _mapped(error, stream) from error
+                raise mapped(error, stream) from error
+            except Newer as error:
+                raise segments.named(self._fs, self.root, handle.paths(), error) from None
 
     def _backward(self, handle: StreamFiles) -> Iterator[bytes]:
         try:
             yield from handle.backward()
         except OSError as error:
-            raise _mapped(error, handle.stream) from error
+            raise mapped(error, handle.stream) from error
 
     def streams(self, prefix: str = "") -> list[str]:
         found = ["project"]
@@ -151,7 +156,7 @@ class FilesStore:
                 steps.make_folders(self._fs, os.path.dirname(path))
                 steps.replace(self._fs, path, data, tag=tag, durable=False, mode=mode)
         except OSError as error:
-            raise _mapped(error, name) from error
+            raise mapped(error, name) from error
 
     def get(self, name: str) -> bytes | None:
         try:
@@ -159,7 +164,7 @@ class FilesStore:
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
         except OSError as error:
-            raise _mapped(error, name) from error
+            raise mapped(error, name) from error
 
     def forget(self, stream: str) -> None:
         from holdfast.store import checkup, restore
@@ -175,7 +180,7 @@ class FilesStore:
                     handle.unlock()
                     handle.close()
             except OSError as error:
-                raise _mapped(error, stream) from error
+                raise mapped(error, stream) from error
 
     def archive(self, stream: str) -> None:
         """Move a session to ``history/``, its segments joined into one. Repeating after a death completes it."""
@@ -191,7 +196,7 @@ class FilesStore:
                     handle.unlock()
                     handle.close()
             except OSError as error:
-                raise _mapped(error, stream) from error
+                raise mapped(error, stream) from error
 
     def archived(self) -> list[str]:
         """The streams that lie in ``history/``, oldest first."""
@@ -200,7 +205,7 @@ class FilesStore:
         try:
             return archive.archived(self._place)
         except OSError as error:
-            raise _mapped(error, "history") from error
+            raise mapped(error, "history") from error
 
     def is_archived(self, stream: str) -> bool:
         """Whether some of a stream lies in the archive."""
@@ -221,7 +226,7 @@ class FilesStore:
         try:
             return archive.size(self._place, stream)
         except OSError as error:
-            raise _mapped(error, stream) from error
+            raise mapped(error, stream) from error
 
     def check(self, *, fix: bool = False) -> list[Fault]:
         from holdfast.store import checkup, old_places, restore
@@ -237,7 +242,7 @@ class FilesStore:
                     faults += checkup.check_stream(self._place, handle, fix=fix)
             return faults
         except OSError as error:
-            raise _mapped(error, self.root) from error
+            raise mapped(error, self.root) from error
 
     @property
     def in_git(self) -> bool:
@@ -257,7 +262,7 @@ class FilesStore:
         try:
             return listing.newest(self, self._fs, user, limit)
         except OSError as error:
-            raise _mapped(error, "sessions") from error
+            raise mapped(error, "sessions") from error
 
     def sessions_in(self, root: str) -> list[str]:
         """The sessions in the workspace of another worktree."""
@@ -293,7 +298,7 @@ class FilesStore:
         except FileNotFoundError:
             pass
         except OSError as error:
-            raise _mapped(error, path) from error
+            raise mapped(error, path) from error
 
     def settle_conflict(self, path: str) -> bool:
         """Join all sides of a segment (relative to the workspace) that a merge left in conflict. False if it is one of
@@ -310,7 +315,7 @@ class FilesStore:
                 finally:
                     handle.unlock()
             except OSError as error:
-                raise _mapped(error, path) from error
+                raise mapped(error, path) from error
 
     def put_back(self, path: str) -> list[str]:
         """Move a file that a merge put into the folder of another session to where it was added."""
@@ -319,7 +324,7 @@ class FilesStore:
         try:
             return moved.put_back(self._place, path)
         except OSError as error:
-            raise _mapped(error, path) from error
+            raise mapped(error, path) from error
 
     def keep(self, stream: str, path: str) -> None:
         """Keep a file of a session out of git's reach until git has it."""
@@ -335,7 +340,7 @@ class FilesStore:
             faults = restore.salvage(self._place, self._handle)
             return faults + texts.bring_back(self._place, self._handle, self.folder_of)
         except OSError as error:
-            raise _mapped(error, self.root) from error
+            raise mapped(error, self.root) from error
 
     def close(self) -> None:
         self._closed = True
@@ -360,8 +365,9 @@ class FilesStore:
         handle = self._handles.get(stream)
         if handle is None:
             with self._mutex:
-                self._refuse_links(checked_stream(stream))
-                self._refuse_links(f"{EVENTS}/{stream}")
+                checked_stream(stream)
+                for folder in segments.folders_of(self.root, stream):
+                    self._refuse_links(folder[len(self.root) + 1 :])
                 if len(self._handles) >= _OPEN_STREAMS:
                     self._close_idle()
                 handle = self._handles.setdefault(stream, StreamFiles(self._place, stream))
@@ -382,25 +388,16 @@ class FilesStore:
                 del self._handles[stream]
 
     def _refuse_links(self, folder: str) -> None:
-        path = self.root
-        for part in folder.split("/"):
-            path = os.path.join(path, part)
-            try:
-                mode = self._fs.stat(path).st_mode
-            except FileNotFoundError:
-                return
-            except OSError as error:
-                raise _mapped(error, folder) from error
-            if not stat.S_ISDIR(mode):
-                raise Forbidden(f"{path} is not a real folder; no link is followed out of the workspace.")
+        try:
+            refuse_links(self._fs, self.root, folder)
+        except OSError as error:
+            raise mapped(error, folder) from error
 
     def _note_path(self, name: str) -> str:
-        *folders, last = checked_note(name).split("/")
-        if folders[0] != "local":
-            self._refuse_links("/".join(folders))
-            if folders[0] == "sessions":
-                return os.path.join(self.folder_of("/".join(folders)), last)
-        return os.path.join(self.root, *folders, last)
+        stream, _, last = checked_note(name).rpartition("/")
+        folder = self.folder_of(stream) if stream.startswith("sessions/") else os.path.join(self.root, stream)
+        self._refuse_links(folder[len(self.root) + 1 :])
+        return os.path.join(folder, last)
 
     def _is_folder(self, name: str) -> bool:
         try:
@@ -414,10 +411,4 @@ class FilesStore:
         try:
             return self._fs.names(os.path.join(self.root, name))
         except OSError as error:
-            raise _mapped(error, name) from error
-
-
-def _mapped(error: OSError, what: str) -> HoldfastError:
-    kind = Forbidden if error.errno in _FORBIDDEN else Unavailable
-    where = f"{what} ({error.filename})" if error.filename else what
-    return kind(f"{where}: {error.strerror}; nothing was stored.")
+            raise mapped(error, name) from error

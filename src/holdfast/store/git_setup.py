@@ -59,7 +59,7 @@ def keep_views_local(root: str, fs: FileSystem = POSIX) -> bool:
     if missing:
         lines = "".join(f"{view}\n" for view in missing)
         new = f"{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{_LOCAL_VIEWS}{lines}"
-        steps.replace(fs, path, new.encode(), tag="views", durable=True)
+        steps.replace(fs, path, new.encode(), tag=f"views-{os.getpid()}", durable=True)
     tracked = [f":(glob){folder}/**/{view}" for folder in ("sessions", "history") for view in VIEWS]
     listed = git_ask.lines(root, "ls-files", "--", *tracked)
     if listed:
@@ -79,7 +79,7 @@ def install_hook(root: str, fs: FileSystem = POSIX) -> str:
         found = steps.read_whole(fs, path).decode("utf-8", "replace")
     except FileNotFoundError:
         steps.make_folders(fs, folder)
-        steps.replace(fs, path, _HOOK.encode(), tag="hook", durable=True)
+        steps.replace(fs, path, _HOOK.encode(), tag=f"hook-{os.getpid()}", durable=True)
         make_executable(path)
         return path
     if HOOK_LINE not in found:

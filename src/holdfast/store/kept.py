@@ -12,9 +12,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from holdfast.errors import InvalidName
+from holdfast.errors import Forbidden, InvalidName
 from holdfast.fs import steps
 from holdfast.store import segments
+from holdfast.store.inside import refuse_links
 from holdfast.store.writer import Identity, Memory
 from holdfast.typed import TYPE_CHECKING
 
@@ -31,7 +32,15 @@ def folders(place: Place) -> list[str]:
     """Where links may be: the shared folder first, then this workspace's own."""
     common = place.head.common
     shared = [os.path.join(common, "holdfast", FOLDER)] if common else []
-    return [*shared, os.path.join(place.local, FOLDER)]
+    return [*shared, *_own_folder(place)]
+
+
+def _own_folder(place: Place) -> list[str]:
+    try:
+        refuse_links(place.fs, place.root, f"local{os.sep}{FOLDER}")
+    except (OSError, Forbidden):
+        return []
+    return [os.path.join(place.local, FOLDER)]
 
 
 def keep(place: Place, stream: str, path: str) -> None:

@@ -9,6 +9,7 @@ from holdfast.errors import Forbidden
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
 from holdfast.fs.posix import POSIX
+from holdfast.store.failure import mapped
 
 README = """\
 # .state: the working memory of this project
@@ -60,6 +61,13 @@ FILES = {
 def create(root: str, fs: FileSystem = POSIX) -> list[str]:
     """Make a workspace folder, durably; returns the names of the files that were not there before."""
     try:
+        return _create(root, fs)
+    except OSError as error:
+        raise mapped(error, root) from error
+
+
+def _create(root: str, fs: FileSystem) -> list[str]:
+    try:
         mode = fs.stat(root).st_mode
     except FileNotFoundError:
         steps.make_folders(fs, root)
@@ -67,12 +75,13 @@ def create(root: str, fs: FileSystem = POSIX) -> list[str]:
     if not stat.S_ISDIR(mode):
         raise Forbidden(f"{root} is not a folder.", hint="Move it aside; nothing in it was changed.")
     made = []
+    tag = f"init-{os.getpid()}-{os.urandom(4).hex()}"  # others may make the same workspace at the same moment
     for name, text in FILES.items():
         path = os.path.join(root, name)
         try:
             fs.stat(path)
         except FileNotFoundError:
-            steps.replace(fs, path, text.encode(), tag="init", durable=True)
+            steps.replace(fs, path, text.encode(), tag=tag, durable=True)
             made.append(name)
     steps.sync_names(fs, root, os.path.dirname(root))
     return made

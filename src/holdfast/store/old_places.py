@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from holdfast.fs import steps
 from holdfast.store import segments
+from holdfast.store.inside import refuse_links
 from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING
 
@@ -22,10 +23,12 @@ def check(place: Place, *, fix: bool) -> list[Fault]:
     faults = []
     for folder in _folders(place):
         old = os.path.join(place.root, folder, "events")
+        refuse_links(place.fs, place.root, f"{folder}/events")
         names = list(filter(segments.is_segment, steps.names_in(place.fs, old)))
         if not names:
             continue
         if fix:
+            refuse_links(place.fs, place.root, f"{segments.EVENTS}/{folder}")
             _move(place, old, os.path.join(place.root, segments.EVENTS, folder), names)
         action = (
             "moved to events/" if fix else "they are not read; `holdfast doctor --fix` moves them to events/"

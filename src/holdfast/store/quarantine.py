@@ -12,6 +12,7 @@ from holdfast.core import moment
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
 from holdfast.store import segments
+from holdfast.store.inside import refuse_links
 from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def save_aside(
     """Keep bytes in quarantine, durably, with a report; returns where they are, relative to the workspace."""
     fs = place.fs
     folder = os.path.join(place.local, "quarantine")
+    refuse_links(fs, place.root, f"local{os.sep}quarantine")
     steps.make_folders(fs, folder)
     name = f"{stream.replace('/', '+')}+{os.path.basename(path)}+{offset}+{place.clock()}"
     steps.replace(fs, os.path.join(folder, f"{name}.bin"), data, tag=place.tag, durable=True)

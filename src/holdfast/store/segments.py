@@ -14,6 +14,7 @@ from functools import lru_cache
 from holdfast.core import commit as codec
 from holdfast.core import ids
 from holdfast.core.hashing import blake2b
+from holdfast.errors import Newer
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
 from holdfast.store.blanks import OPEN, SPACE, laid_out, line_of
@@ -27,6 +28,8 @@ TAG_LENGTH = 6
 JOINED = "0" * ids.WRITER_LENGTH
 """Stands for the writer in the name of a segment that archiving joined from all others."""
 CHUNK = 1 << 20
+_LONGEST = 4 * codec.MAX_LINE
+"""Bytes of one line in a file that are kept while it is read: more than any commit has with its blanks."""
 FIRST, SHIFTS = 15, 24
 """Behind the opening brace of a line come 15 to 38 spaces, in a joined segment 39 to 62. Git compares files in pieces
 of 64 bytes from the beginning of each line, libgit2 in pieces of 80: the same text in another column is not alike to
@@ -226,27 +229,22 @@ def read_open_part(
     good_offset, good_rows, good_sum = mark.offset, mark.rows, mark.sum
     doubtful: list[tuple[int, int, bytes]] = []
     """Commits at the end that are out of order, and may be there a second time."""
-    rest = b""
-    position = offset
-    while position < size:
-        data = steps.read_range(fs, fd, position, min(position + CHUNK, size))
-        if not data:
+    torn = 0
+    for piece, length in _pieces(fs, fd, offset, size):
+        if length < 0:
+            torn = -length
             break
-        position += len(data)
-        pieces = (rest + data).split(b"\n")
-        rest = pieces.pop()
-        for piece in pieces:
-            number += 1
-            offset += len(piece) + 1
-            line = line_of(piece)
-            if chain.take(line, number):
-                if chain.rising:
-                    good_offset, good_rows, good_sum = offset, number, codec.sum_of(line)
-                    doubtful.clear()
-                else:
-                    doubtful.append((offset, number, line))
-                if keep:
-                    lines.append(line)
+        number += 1
+        offset += length
+        line = line_of(piece)
+        if chain.take(line, number):
+            if chain.rising:
+                good_offset, good_rows, good_sum = offset, number, codec.sum_of(line)
+                doubtful.clear()
+            else:
+                doubtful.append((offset, number, line))
+            if keep:
+                lines.append(line)
     if doubtful:
         seen = {codec.id_of(line) for line in _commits(fs, fd, good_offset)}
         for end, row, line in doubtful:
@@ -256,7 +254,32 @@ def read_open_part(
     last_sum = chain.sum if chain.sum and good_offset == offset else ""
     new = Mark(offset, number, chain.lines, chain.first, chain.last, last_sum, changed)
     good = new._replace(offset=good_offset, rows=good_rows, sum=good_sum)
-    return Part(new, good, lines, chain.troubles, chain.ordered, len(rest))
+    return Part(new, good, lines, chain.troubles, chain.ordered, torn)
+
+
+def _pieces(fs: FileSystem, fd: int, start: int, end: int) -> Iterator[tuple[bytes, int]]:
+    """The lines of a file from ``start`` on, each with its length in the file, line feed included. What follows the
+    last line feed comes last, empty, with its length below zero. Of a line that is too long only the beginning."""
+    held: list[bytes] = []
+    waiting = 0
+    while start < end:
+        data = steps.read_range(fs, fd, start, min(start + CHUNK, end))
+        if not data:
+            break
+        start += len(data)
+        first, feed, data = data.partition(b"\n")
+        if waiting < _LONGEST:
+            held.append(first)
+        waiting += len(first)
+        if not feed:
+            continue
+        yield b"".join(held), waiting + 1
+        *lines, rest = data.split(b"\n")
+        for line in lines:
+            yield line, len(line) + 1
+        held, waiting = [rest], len(rest)
+    if waiting:
+        yield b"", -waiting
 
 
 def forward(fs: FileSystem, path: str, end: int) -> Iterator[bytes]:
@@ -268,17 +291,37 @@ def forward(fs: FileSystem, path: str, end: int) -> Iterator[bytes]:
         fs.close(fd)
 
 
+def numbered(fs: FileSystem, path: str) -> Iterator[tuple[int, bytes]]:
+    """The commits of a segment with the numbers of their lines, in bounded memory."""
+    fd = fs.open(path, os.O_RDONLY)
+    try:
+        lines = _lines(fs, fd, fs.stat_handle(fd).st_size)
+        yield from ((number, line) for number, line in enumerate(lines, 1) if is_whole(line))
+    finally:
+        fs.close(fd)
+
+
+def named(fs: FileSystem, root: str, paths: list[str], error: Newer) -> Newer:
+    """The error with the file and the line that a later release wrote; itself if it is about no line."""
+    for path in paths:
+        fd = fs.open(path, os.O_RDONLY)
+        try:
+            for number, line in enumerate(_lines(fs, fd, fs.stat_handle(fd).st_size), 1):
+                try:
+                    codec.fault_of(line, None)
+                except Newer as found:
+                    return Newer(f"{os.path.relpath(path, root)}:{number}: {found.message}")
+        finally:
+            fs.close(fd)
+    return error
+
+
 def _commits(fs: FileSystem, fd: int, end: int) -> Iterator[bytes]:
-    rest = b""
-    position = 0
-    while position < end:
-        data = steps.read_range(fs, fd, position, min(position + CHUNK, end))
-        if not data:
-            return
-        position += len(data)
-        pieces = (rest + data).split(b"\n")
-        rest = pieces.pop()
-        yield from filter(is_whole, map(line_of, pieces))
+    return filter(is_whole, _lines(fs, fd, end))
+
+
+def _lines(fs: FileSystem, fd: int, end: int) -> Iterator[bytes]:
+    return (line_of(piece) for piece, length in _pieces(fs, fd, 0, end) if length > 0)
 
 
 def backward(fs: FileSystem, path: str, chunk: int = 1 << 16) -> Iterator[bytes]:
@@ -287,22 +330,27 @@ def backward(fs: FileSystem, path: str, chunk: int = 1 << 16) -> Iterator[bytes]
     try:
         position = fs.stat_handle(fd).st_size
         rest: list[bytes] = []
+        """The parts of a line whose beginning is still to come, the last one first."""
+        waiting = 0
         newest = True
         while position > 0:
             start = max(0, position - chunk)
             data = steps.read_range(fs, fd, start, position)
             position = start
-            if b"\n" not in data:
-                rest.insert(0, data)
-                continue
-            head, *middle = (data + b"".join(rest)).split(b"\n")
-            rest = [head]
-            if newest:
-                middle.pop()  # what follows the last line feed is not a line
+            head, feed, data = data.partition(b"\n")
+            if feed:
+                *middle, last = data.split(b"\n")
+                # What follows the last line feed is not a line, and one that is too long is no commit.
+                if not newest and waiting <= _LONGEST:
+                    middle.append(b"".join([last, *reversed(rest)]))
+                yield from filter(is_whole, map(line_of, reversed(middle)))
                 newest = False
-            yield from filter(is_whole, map(line_of, reversed(middle)))
-        if not newest and is_whole(last := line_of(b"".join(rest))):
-            yield last
+                rest, waiting = [], 0
+            waiting += len(head)
+            if not newest and waiting <= _LONGEST:
+                rest.append(head)
+        if not newest and waiting <= _LONGEST and is_whole(line := line_of(b"".join(reversed(rest)))):
+            yield line
     finally:
         fs.close(fd)
 

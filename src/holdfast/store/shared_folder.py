@@ -15,6 +15,7 @@ from holdfast.fs.port import FileSystem
 from holdfast.fs.posix import POSIX
 from holdfast.fs.process import Process, agent, identify, is_alive, is_kin, program
 from holdfast.store.git_head import find_git
+from holdfast.store.inside import refuse_links
 from holdfast.typed import Any
 
 __all__ = ["Process", "SharedFolder", "agent", "identify", "is_alive", "is_kin", "program"]
@@ -26,22 +27,32 @@ class SharedFolder:
     def __init__(self, workspace: str, kind: str, fs: FileSystem = POSIX) -> None:
         self._fs = fs
         self._tag = f"{os.getpid()}-{int.from_bytes(os.urandom(4), 'big'):08x}"
-        git = find_git(fs, os.path.dirname(os.path.abspath(workspace)))
-        own = os.path.join(os.path.abspath(workspace), "local", kind)
+        self._workspace = os.path.abspath(workspace)
+        git = find_git(fs, os.path.dirname(self._workspace))
+        own = os.path.join(self._workspace, "local", kind)
         self.shared = git is not None
         """Whether other worktrees see it too."""
         self.path = os.path.join(git[1], "holdfast", kind) if git else own
         try:
+            self._refuse_links(self.path)
             steps.make_folders(fs, self.path)
             probe = os.path.join(self.path, "writable")
             fs.close(fs.open(probe, os.O_RDWR | os.O_CREAT))
         except OSError:
             self.shared, self.path = False, own
+            self._refuse_links(own)
             steps.make_folders(fs, own)
+
+    def _refuse_links(self, folder: str) -> None:
+        """Of a folder in the workspace; what git's own folder has in it is the user's."""
+        if not self.shared:
+            refuse_links(self._fs, self._workspace, os.path.relpath(folder, self._workspace))
 
     def _at(self, name: str) -> str:
         checked_note(f"local/{name}")
-        return os.path.join(self.path, *name.split("/"))
+        path = os.path.join(self.path, *name.split("/"))
+        self._refuse_links(os.path.dirname(path))
+        return path
 
     def get(self, name: str) -> dict[str, Any] | None:
         """The record, or None; one that cannot be read counts as none."""

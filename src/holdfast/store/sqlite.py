@@ -73,6 +73,7 @@ class SqliteStore:
         self._random = random
         self._lock = RLock()
         self._db: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
         self._queue: int | None = None
         self._writer = ""
         self._ends: dict[str, tuple[int, str, str]] = {}  # of streams whose last commit is this store's own
@@ -329,6 +330,7 @@ class SqliteStore:
                     sqlite_file.make(self._fs, self._path, self._random)
             finally:
                 self._fs.unlock(self._queue)  # type: ignore[arg-type]
+        self._file = sqlite_file.use(self._fs, self._path)
         self._db = db = sqlite_file.connect(self._path)
         if sqlite_file.version_of(self._path, db) < sqlite_file.VERSION:
             self._take_turn()
@@ -344,10 +346,13 @@ class SqliteStore:
     def _disconnect(self) -> None:
         self._ends.clear()
         db, self._db = self._db, None
+        file, self._file = self._file, None
         queue, self._queue = self._queue, None
         if db is not None:
             with suppress(sqlite3.Error):  # the reason why it is being dropped has been told already
                 db.close()
+        if file is not None:
+            sqlite_file.leave(file)
         if queue is not None:
             self._fs.close(queue)
 
@@ -363,10 +368,12 @@ def _before_fork() -> None:
         store._lock.acquire()
         if store._db is None or not store._db.in_transaction:
             store._disconnect()
+    sqlite_file.LOOKING.acquire()  # of another thread: nobody would give it back in the child
     _resting.append(stores)
 
 
 def _after_fork() -> None:
+    sqlite_file.LOOKING.release()
     for store in _resting.pop():
         store._lock.release()
 

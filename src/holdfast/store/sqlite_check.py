@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from holdfast.core import sense
 from holdfast.core.commit import GENESIS, decode, fault_of, id_of, sum_of
 from holdfast.core.stream import checked_stream
 from holdfast.errors import HoldfastError
@@ -76,7 +77,12 @@ def _stream_faults(rows: Rows, number: int, stream: str) -> Iterator[Fault]:
         if id_of(line) <= head:
             yield Fault(stream, row(stream, seq), "its id is not later than the one before")
         head = id_of(line)
-        if commit_id != head or op != decode(line).op:
+        try:
+            commit = sense.commit_in(line)
+        except HoldfastError as error:
+            yield Fault(stream, row(stream, seq), error.message, action="it is left out of the state")
+            continue
+        if commit_id != head or op != commit.op:
             yield Fault(stream, row(stream, seq), COLUMNS, action="`holdfast doctor --fix` sets them again.")
 
 

@@ -7,9 +7,11 @@ its write-ahead log has for it, before SQLite gets to touch it.
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import stat
+from _thread import allocate_lock
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
@@ -28,6 +30,7 @@ _LOG_HEADER = 32
 _LOG_FRAME = 24
 _BUSY_SECONDS = 30.0
 _DAMAGED = frozenset([sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT])
+_FORBIDDEN = frozenset([sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH])
 _PRAGMAS = (
     "PRAGMA synchronous=FULL",
     "PRAGMA foreign_keys=ON",
@@ -37,15 +40,45 @@ _PRAGMAS = (
     "PRAGMA checkpoint_fullfsync=ON",
 )
 
+LOOKING = allocate_lock()
+"""Held while a database is looked at by opening its file, and while one comes into use."""
+_in_use: dict[tuple[int, int], int] = {}
+"""Connections of this process, by device and inode. Closing any handle on a file gives up all POSIX locks that the
+process has on it, and SQLite's connections rely on theirs: a file in use must not be opened and closed."""
+
 
 def is_ours(fs: FileSystem, path: str) -> bool:
     """Whether a database of ours is at ``path``; False if nothing is. Anything else is refused untouched."""
+    with LOOKING:
+        return _is_ours(fs, path)
+
+
+def use(fs: FileSystem, path: str) -> tuple[int, int]:
+    """Say that a connection to a database of ours is about to be made; returns what ``leave`` must be told."""
+    with LOOKING:
+        found = fs.stat(path)
+        file = found.st_dev, found.st_ino
+        _in_use[file] = _in_use.get(file, 0) + 1
+        return file
+
+
+def leave(file: tuple[int, int]) -> None:
+    """Say that a connection has been closed."""
+    with LOOKING:
+        _in_use[file] -= 1
+        if not _in_use[file]:
+            del _in_use[file]
+
+
+def _is_ours(fs: FileSystem, path: str) -> bool:
     try:
         found = fs.stat(path)
         if not stat.S_ISREG(found.st_mode):
             raise Forbidden(f"{path} is not a plain file.")
         if found.st_size == 0:
             return False
+        if (found.st_dev, found.st_ino) in _in_use:
+            return True  # it was looked at before
         fd = fs.open(path, os.O_RDONLY)
         try:
             header = fs.read(fd, _HEADER, 0)
@@ -208,6 +241,13 @@ def translated(error: sqlite3.Error, path: str, *, unsure: bool) -> HoldfastErro
     return unavailable(path, error)
 
 
-def unavailable(path: str, error: Exception) -> Unavailable:
+def unavailable(path: str, error: Exception) -> HoldfastError:
+    """Of an error that left the database as it was: why it cannot be used, and whether that is forbidden."""
     reason = error.strerror if isinstance(error, OSError) else str(error)
-    return Unavailable(f"{path} cannot be used: {reason}; nothing was written.")
+    forbidden = (
+        error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
+        if isinstance(error, OSError)
+        else getattr(error, "sqlite_errorcode", 0) & 0xFF in _FORBIDDEN
+    )
+    kind = Forbidden if forbidden else Unavailable
+    return kind(f"{path} cannot be used: {reason}; nothing was written.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from typing import NamedTuple
 
 from holdfast.store.protocol import Store
 from holdfast.testing.processes import Pipe, kill, spawn
-from holdfast.testing.witness import Acknowledged, append, commit_until_killed, heard, verify
+from holdfast.testing.witness import Acknowledged, Violation, append, commit_until_killed, heard, verify
 
 MakeStore = Callable[[], Store]
 _ROUNDS_PER_STREAM = 12
@@ -62,8 +63,9 @@ def _one_round(
         pipe.listen(rng.expovariate(1 / 0.006))
         rng.shuffle(pids)
         for pid in list(pids):
-            kill(pid)
             pids.remove(pid)
+            if not kill(pid):
+                raise Violation(f"round {number}: a writer failed before it was killed; its message is above")
             pipe.listen(rng.expovariate(1 / 0.001))
     finally:
         for pid in pids:
@@ -115,7 +117,8 @@ def fresh_interpreters(engine: str, where: str, make_store: MakeStore, kills: in
         finally:
             for child in children:
                 child.kill()
-                child.wait()
+                if child.wait() != -signal.SIGKILL:
+                    raise Violation(f"fresh round {rounds}: a writer failed; its message is above")
         done += len(children)
         known += heard(pipe.finish())
         known.append(_reopen(make_store, stream, known, f"seed {seed}, fresh round {rounds}"))

@@ -31,12 +31,15 @@ def spawn(body: Callable[[], None]) -> int:
         os._exit(status)
 
 
-def kill(pid: int) -> None:
-    """End a process with SIGKILL and wait until it is gone; its exit status is of no interest."""
+def kill(pid: int) -> bool:
+    """End a process with SIGKILL and wait until it is gone; False if it had ended by itself before."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
-    with contextlib.suppress(ChildProcessError):
-        os.waitpid(pid, 0)
+    try:
+        status = os.waitpid(pid, 0)[1]
+    except ChildProcessError:
+        return False
+    return os.WIFSIGNALED(status)
 
 
 class _Open(Protocol):

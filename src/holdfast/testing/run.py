@@ -79,7 +79,8 @@ def histories(
         )
         verdict = history.check(run.history)
         legal += verdict.legal
-        operations += len(run.history) + sum(op.outcome == history.UNKNOWN for op in run.history)
+        operations += len(run.history)
+        assert len(run.history) >= scale.HISTORY_OPERATIONS, f"only {len(run.history)} operations"
         killed += run.kills
         stopped += run.stops
         assert verdict.legal or name, f"seed {seed + number}: illegal history, stuck at {verdict.stuck_at}"

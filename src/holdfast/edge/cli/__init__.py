@@ -10,7 +10,7 @@ import os
 import sys
 
 from holdfast.errors import HoldfastError
-from holdfast.typed import TYPE_CHECKING, NoReturn
+from holdfast.typed import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from holdfast.edge.cli.command import Command
@@ -134,6 +134,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns its exit status."""
     given = sys.argv[1:] if arguments is None else arguments
     as_json = "--json" in given
+    _prepare_output()
     try:
         status = _dispatch(given)
         sys.stdout.flush()
@@ -146,6 +147,37 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
+    except Exception as error:
+        return _crash(error, as_json)
+
+
+def _prepare_output() -> None:
+    """Whatever the terminal can show, an answer must not fail when its command is done."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - closed by whoever started us; stays open to the end
+    for stream in (sys.stdout, sys.stderr):
+        encoding = getattr(stream, "encoding", None)
+        if encoding and encoding.lower() not in ("utf-8", "utf8") and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def as_text(data: dict[str, Any]) -> str:
+    """A JSON object in one line; characters that the output cannot have are escaped."""
+    import json
+
+    plain = (getattr(sys.stdout, "encoding", None) or "utf-8").lower() not in ("utf-8", "utf8")
+    return json.dumps(data, ensure_ascii=plain) + "\n"
+
+
+def _crash(error: Exception, as_json: bool) -> int:
+    """What nobody foresaw: all of it on standard error, and with --json an object all the same."""
+    from traceback import print_exc
+
+    if isinstance(error, OSError) and error.filename is None:
+        sys.stderr.write(f"holdfast: The answer cannot be written: {error.strerror}.\n")
+        return 6
+    print_exc()
+    return _fail(HoldfastError(f"{type(error).__name__}: {error}"), as_json) if as_json else 1
 
 
 def _dispatch(given: list[str]) -> int:
@@ -175,10 +207,8 @@ def _dispatch(given: list[str]) -> int:
 
 def _fail(error: HoldfastError, as_json: bool) -> int:
     if as_json:
-        import json
-
         problem = {"code": error.code, "message": error.message, "hint": error.hint}
-        sys.stdout.write(json.dumps({"ok": False, "error": problem}, ensure_ascii=False) + "\n")
+        sys.stdout.write(as_text({"ok": False, "error": problem}))
     else:
         from holdfast.edge.render import clean
 

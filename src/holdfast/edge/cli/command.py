@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Callable
@@ -160,7 +159,9 @@ def run(name: str, command: Command, given: list[str]) -> int:
         return int(stop.code or 0)
     output = command.run(arguments)
     if arguments.json:
-        sys.stdout.write(json.dumps({"ok": output.status == 0, **output.data}, ensure_ascii=False) + "\n")
+        from holdfast.edge.cli import as_text
+
+        sys.stdout.write(as_text({"ok": output.status == 0, **output.data}))
     elif output.text:
         sys.stdout.write(output.text.rstrip("\n") + "\n")
     return output.status

@@ -8,12 +8,15 @@ from holdfast.core import contested
 from holdfast.core.stream import last_part, owner
 from holdfast.edge.cli.command import Command, Output, allow_secret, on_session, open_here
 from holdfast.edge.render import clean, paint, table, when
-from holdfast.errors import Usage
+from holdfast.errors import HoldfastError, Usage
+from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.workspace.handle import Handle
 from holdfast.workspace.session import Session
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from holdfast.workspace.handle import Receipt
     from holdfast.workspace.workspace import Workspace
 
@@ -162,7 +165,7 @@ def _resume(arguments: argparse.Namespace) -> Output:
             choice = workspace.pick()
             arguments.session, why = f"{choice.session.user}/{choice.session.id}", choice.why
             if workspace.current() != arguments.session:
-                workspace.switch(arguments.session)
+                _if_writable(workspace, "the pointer", lambda: workspace.switch(arguments.session))
 
     def act(session: Session) -> Output:
         claimed = None
@@ -170,13 +173,23 @@ def _resume(arguments: argparse.Namespace) -> Output:
             claimed = session.claim(take_over=arguments.take_over, op=arguments.op, expect=arguments.expect)
         handover.show_pause(session)
         output = _resumed(session, arguments.budget, claimed)
-        session.workspace.presence.beat(f"{session.user}/{session.id}")
+        name = f"{session.user}/{session.id}"
+        _if_writable(session.workspace, "presence", lambda: session.workspace.presence.beat(name))
         if not why:
             return output
         text = f"Going on with {session.user}/{session.id}: {why}.\n\n{output.text}"
         return output._replace(text=text, data={**output.data, "why": why})
 
     return on_session(arguments, act)
+
+
+def _if_writable(workspace: Workspace, what: str, write: Callable[[], object]) -> None:
+    """Where only reading is allowed a session can still be read: what could not be written beside it is told."""
+    try:
+        write()
+    except (HoldfastError, OSError) as error:
+        action = "the session is shown all the same"
+        workspace.report(Fault("", what, f"not written: {error}", harmless=True, action=action))
 
 
 def _resumed(session: Session, budget: int | None = None, claimed: Receipt | None = None) -> Output:

@@ -17,6 +17,8 @@ def note(where: str, what: str, error: Exception) -> None:
         from holdfast.workspace.workspace import HOOK_LOG, wall_clock
 
         path = os.path.join(find(where), *HOOK_LOG.split("/"))
+        if os.path.islink(os.path.dirname(path)):
+            return  # out of the workspace
         said = f"{iso(wall_clock())} {what}: {type(error).__name__}: {error}"
         line = " ".join(visible(said).split())[:400] + "\n"
         os.makedirs(os.path.dirname(path), exist_ok=True)

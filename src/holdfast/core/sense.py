@@ -1,0 +1,80 @@
+"""Does a commit make sense? Its sum only says that the line is as somebody wrote it.
+
+Whoever can write to a repository can write lines with right sums and any content. Such a commit stays in the log, is
+left out of the state, and is named by ``holdfast doctor``; all others count.
+"""
+
+from __future__ import annotations
+
+import json
+
+from holdfast.core import commit as codec
+from holdfast.core import ids
+from holdfast.core.commit import Commit
+from holdfast.errors import Damaged
+from holdfast.typed import NoReturn
+
+LONGEST = 200
+"""Characters of an actor and of an operation id."""
+_MOMENT = len("2026-01-21T14:30:00.123Z")
+
+
+def commit_in(line: bytes) -> Commit:
+    """The commit in a line whose sum has been checked; raises ``Damaged`` if it makes no sense."""
+    commit = codec.decode(line)
+    what = fault_of(commit) or _fault_in(line, commit)
+    if what:
+        raise Damaged(f"A commit makes no sense: {what}.")
+    return commit
+
+
+def fault_of(commit: Commit) -> str | None:
+    """What is wrong with the parts of a decoded commit, or None. The data of its events is left to their folds."""
+    if not isinstance(commit.by, str) or not 0 < len(commit.by) <= LONGEST:
+        return "by is not the name of an actor"
+    if not isinstance(commit.at, str) or len(commit.at) != _MOMENT:
+        return "at is not a moment"
+    if commit.origin not in codec.ORIGINS:
+        return "its origin is none that there is"
+    if commit.op is not None and (not isinstance(commit.op, str) or not 0 < len(commit.op) <= LONGEST):
+        return "op is not an operation id"
+    if not commit.events:
+        return "it has no events"
+    for event in commit.events:
+        if not isinstance(event.type, str) or not event.type or type(event.v) is not int or event.v < 1:
+            return "an event has no type, or no version"
+        data: object = event.data
+        if not isinstance(data, dict):
+            return f"the data of {event.type[:80]} is not an object"
+    return None
+
+
+def _fault_in(line: bytes, commit: Commit) -> str | None:
+    if commit.id[: len(ids.LAST)] == ids.LAST:
+        return "it has the last id that there can be, and no commit can follow it"
+    if (commit.id, commit.sum) != (codec.id_of(line), codec.sum_of(line)):
+        return "it has two ids, or two sums"
+    if b"\\u" in line and not _is_text(commit):
+        return "a text holds half of a surrogate pair"
+    if b"NaN" in line or b"Infinity" in line:
+        try:
+            json.loads(line, parse_constant=_no_number)
+        except ValueError:
+            return "a number is none"
+    if line.count(b"{") + line.count(b"[") > codec.MAX_DEPTH and any(
+        codec.is_deep(event.data) for event in commit.events
+    ):
+        return f"its data is nested deeper than {codec.MAX_DEPTH} levels"
+    return None
+
+
+def _is_text(commit: Commit) -> bool:
+    try:
+        json.dumps(commit, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(name)

@@ -1,0 +1,16 @@
+"""What an error of the operating system means to a caller."""
+
+from __future__ import annotations
+
+import errno
+
+from holdfast.errors import Forbidden, HoldfastError, Unavailable
+
+_FORBIDDEN = frozenset([errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP])
+
+
+def mapped(error: OSError, what: str) -> HoldfastError:
+    """The error of ours that says what a failed file call means for ``what`` was to be done."""
+    kind = Forbidden if error.errno in _FORBIDDEN else Unavailable
+    where = f"{what} ({error.filename})" if error.filename else what
+    return kind(f"{where}: {error.strerror}; nothing was stored.")

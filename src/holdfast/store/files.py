@@ -228,11 +228,10 @@ class FilesStore:
             if fix:
                 faults += restore.put_back(self._place, [*self.streams(), *self.archived()], self._handle)
                 faults += self.salvage()
-            for stream in sorted({*self.streams(), *self.archived()}):
-                handle = self._handle(stream)
-                with handle.mutex:
-                    faults += checkup.check_stream(self._place, handle, fix=fix)
-            return faults
+            else:
+                faults += restore.salvage(self._place, self._handle, fix=False)
+            streams = sorted({*self.streams(), *self.archived()})
+            return faults + checkup.check_streams(self._place, streams, self._handle, fix=fix)
         except OSError as error:
             raise _mapped(error, self.root) from error
 

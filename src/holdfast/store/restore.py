@@ -42,8 +42,9 @@ def union(stream: str, name: str, versions: Iterable[bytes]) -> bytes:
 
 
 def from_git(place: Place, stream: str, path: str) -> Fault | None:
-    """Mend a damaged segment with what git has of it; None if that adds nothing. The caller holds the stream."""
-    damaged = steps.read_whole(place.fs, path)
+    """Mend a segment that is damaged or gone with what git has of it; None if that adds nothing. The caller holds the
+    stream."""
+    damaged = steps.read_whole(place.fs, path) if _exists(place, path) else b""
     own = {codec.id_of(line) for line in whole_lines(damaged)}
     contents, sources = [], []
     name = os.path.relpath(path, place.root)
@@ -62,11 +63,17 @@ def from_git(place: Place, stream: str, path: str) -> Fault | None:
     )
     if not sources and not marked:
         return None
-    aside = quarantine.save_aside(place, stream, path, damaged, "a damaged segment, before it was restored")
+    aside = ""
+    if damaged:
+        kept_at = quarantine.save_aside(
+            place, stream, path, damaged, "a damaged segment, before it was restored"
+        )
+        aside = f"; the damaged file is {kept_at}"
+    steps.make_folders(place.fs, os.path.dirname(path))
     steps.replace(place.fs, path, joined, tag=place.tag, durable=True)
     what = "conflict markers of a merge" if marked else "a damaged segment"
     origin = ", ".join(sources) or "all were in the file"
-    action = f"{len(own)} commits restored ({origin}); the damaged file is {aside}"
+    action = f"{len(own)} commits restored ({origin}){aside}"
     return Fault(stream, name, what, harmless=True, action=action)
 
 
@@ -141,8 +148,8 @@ def _put_back(place: Place, handle: StreamFiles, path: str) -> list[Fault]:
     return [Fault(handle.stream, where, what, harmless=True, action=PUT_BACK) for where in (old, new)]
 
 
-def salvage(place: Place, handle_of: Callable[[str], StreamFiles]) -> list[Fault]:
-    """Bring back every kept segment that the working tree has lost and that no ref leads to.
+def salvage(place: Place, handle_of: Callable[[str], StreamFiles], *, fix: bool = True) -> list[Fault]:
+    """Bring back every kept segment that the working tree has lost and that no ref leads to, or only name it.
 
     Not in the midst of a rebase, whose next step may bring the same file. Git is asked only if something is
     missing. After a month those that git has are forgotten.
@@ -167,7 +174,7 @@ def salvage(place: Place, handle_of: Callable[[str], StreamFiles]) -> list[Fault
     writer = place.identity.stored()
     for (stream, path, first), blob in zip(wanted, blobs, strict=True):
         if blob in in_git and not _is_cut(place, stream, path):
-            if first < old:
+            if fix and first < old:
                 kept.drop(place, path)
             continue
         owner = segments.writer_of(os.path.basename(path))
@@ -175,8 +182,22 @@ def salvage(place: Place, handle_of: Callable[[str], StreamFiles]) -> list[Fault
             continue  # its own worktree brings it back
         handle = handle_of(stream)
         with handle.mutex:
-            faults += _bring_back(place, handle, path)
+            faults += _bring_back(place, handle, path) if fix else _lost(place, handle, path)
     return faults
+
+
+def _lost(place: Place, handle: StreamFiles, path: str) -> list[Fault]:
+    """What a link has and the stream lacks, by name."""
+    present = {codec.id_of(line) for line in handle.read(None).lines}
+    missing = sum(codec.id_of(line) not in present for line in whole_lines(steps.read_whole(place.fs, path)))
+    where = os.path.relpath(_target(place, handle.stream, path), place.root)
+    action = "`holdfast heal` brings them back"
+    return [Fault(handle.stream, where, _removed(missing), harmless=True, action=action)] if missing else []
+
+
+def _removed(count: int) -> str:
+    commits = "commit" if count == 1 else "commits"
+    return f"{count} {commits} that git removed from the working tree before a git commit had them"
 
 
 def _is_cut(place: Place, stream: str, path: str) -> bool:
@@ -251,8 +272,7 @@ def _bring_back(place: Place, handle: StreamFiles, path: str) -> list[Fault]:
     finally:
         handle.unlock()
     where = os.path.relpath(target, place.root)
-    what = f"{missing} commits that git removed from the working tree before a git commit had them"
-    return [Fault(handle.stream, where, what, harmless=True, action="brought back")]
+    return [Fault(handle.stream, where, _removed(missing), harmless=True, action="brought back")]
 
 
 def _first_ms(place: Place, path: str) -> int:

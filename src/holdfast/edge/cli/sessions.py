@@ -262,7 +262,8 @@ def _sessions(arguments: argparse.Namespace) -> Output:
         said = "--archived shows what is archived." if more else "Nothing is archived."
         return Output(f"No sessions here. {said}", {"sessions": [], "total": 0})
     if not rows:
-        return Output("No sessions yet: holdfast start GOAL begins one.", {"sessions": [], "total": 0})
+        said = "holdfast start GOAL begins one; --all looks into other branches and worktrees."
+        return Output(f"No sessions here: {said}", {"sessions": [], "total": 0})
     cells = [
         (
             "→" if row["current"] else " ",

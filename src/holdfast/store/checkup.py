@@ -38,8 +38,8 @@ def check_streams(
 def check_stream(
     place: Place, handle: StreamFiles, *, fix: bool, suspects: frozenset[str] = frozenset()
 ) -> list[Fault]:
-    """Every unreadable line of a stream, torn tails, commits that it has lost and git has (in ``suspects``), and what does
-    not belong into its folder."""
+    """Every unreadable line of a stream, torn tails, commits that it has lost and git has (in ``suspects``), and what
+    does not belong into its folder."""
     from holdfast.store import behind
 
     handle.lock()

@@ -316,9 +316,10 @@ class Workspace:
 
     def doctor(self, *, fix: bool = False) -> list[Fault]:
         """Everything that is wrong in the workspace; with ``fix``, mend what can be mended without losing anything."""
-        return (
-            self.store.check(fix=fix) + publish.check(self, fix=fix) + gate.check(self) + self._hook_errors()
-        )
+        from holdfast.workspace import presence
+
+        faults = self.store.check(fix=fix) + publish.check(self, fix=fix) + gate.check(self)
+        return faults + presence.check(self) + self._hook_errors()
 
     def _hook_errors(self) -> list[Fault]:
         """What went wrong in hooks, which never say so to the host that calls them."""

@@ -6,7 +6,7 @@ import argparse
 
 from holdfast.core import contested
 from holdfast.core.stream import last_part, owner
-from holdfast.edge.cli.command import Command, Output, allow_secret, on_session, open_here
+from holdfast.edge.cli.command import Command, Output, allow_secret, at_work, on_session, open_here
 from holdfast.edge.render import clean, paint, table, when
 from holdfast.errors import Usage
 from holdfast.typed import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ def _start(arguments: argparse.Namespace) -> Output:
     phases = [name.strip() for name in arguments.phases.split(",")] if arguments.phases else None
     with open_here(arguments) as workspace:
         session = workspace.start(arguments.goal, phases=phases, op=arguments.op)
+        at_work(session)
         text = f"Session {paint(session.id, 'bold')} has begun and is the current one here."
         return Output(text, {"session": session.id, "user": session.user, "version": session.version})
 
@@ -170,7 +171,7 @@ def _resume(arguments: argparse.Namespace) -> Output:
             claimed = session.claim(take_over=arguments.take_over, op=arguments.op, expect=arguments.expect)
         handover.show_pause(session)
         output = _resumed(session, arguments.budget, claimed)
-        session.workspace.presence.beat(f"{session.user}/{session.id}")
+        at_work(session)
         if not why:
             return output
         text = f"Going on with {session.user}/{session.id}: {why}.\n\n{output.text}"
@@ -311,6 +312,7 @@ def _switch_arguments(parser: argparse.ArgumentParser) -> None:
 def _switch(arguments: argparse.Namespace) -> Output:
     with open_here(arguments) as workspace:
         session = workspace.switch(arguments.id)
+        at_work(session)
         return Output(
             f"{session.user}/{session.id} is now the current session here.",
             {"session": session.id, "user": session.user},

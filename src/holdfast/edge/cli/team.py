@@ -59,7 +59,11 @@ def _claim_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "paths", nargs="*", metavar="PATH", help="files or folders (none: the session itself)"
     )
-    parser.add_argument("--anyway", action="store_true", help="also if somebody else works on them")
+    parser.add_argument(
+        "--anyway",
+        action="store_true",
+        help="also if somebody else works on them; a session: if you know that its holder elsewhere is gone",
+    )
 
 
 def _claim(arguments: argparse.Namespace) -> Output:
@@ -67,7 +71,7 @@ def _claim(arguments: argparse.Namespace) -> Output:
         presence = workspace.presence
         if not arguments.paths:
             session = workspace.session(arguments.session)
-            lease = presence.lease(f"{session.user}/{session.id}")
+            lease = presence.lease(f"{session.user}/{session.id}", anyway=arguments.anyway)
             presence.beat(f"{session.user}/{session.id}")
             return Output(
                 f"You hold {session.user}/{session.id}, number {lease.number}.",

@@ -77,6 +77,17 @@ def test_an_empty_segment_that_was_committed_is_restored(
     assert path.read_bytes() == whole
 
 
+def test_heal_stages_what_it_restored(session: str, repository: Path, git) -> None:
+    """A segment that a git commit has cut short is whole in the next one."""
+    path = max(repository.rglob(".state/events/sessions/**/*.jsonl"), key=lambda path: path.stat().st_size)
+    whole = path.read_bytes()
+    harm(path, "cut")
+    git("add", "-A")
+    assert main(["heal"]) == 0
+    assert path.read_bytes() == whole
+    assert git("status", "--porcelain") == ""
+
+
 def test_what_grew_after_it_was_staged_is_no_damage(session: str, repository: Path, git) -> None:
     """A segment that has more than git is as it should be."""
     path = max(repository.rglob(".state/events/sessions/**/*.jsonl"), key=lambda path: path.stat().st_size)

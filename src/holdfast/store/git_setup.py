@@ -60,11 +60,21 @@ def keep_views_local(root: str, fs: FileSystem = POSIX) -> bool:
         lines = "".join(f"{view}\n" for view in missing)
         new = f"{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{_LOCAL_VIEWS}{lines}"
         steps.replace(fs, path, new.encode(), tag="views", durable=True)
+    return bool(untrack_views(root) or missing)
+
+
+def views_are_local(root: str) -> bool:
+    """Whether git is told to leave views alone."""
+    return git_ask.ignores(root, f"sessions/anybody/any-session/{VIEWS[0]}")
+
+
+def untrack_views(root: str) -> list[str]:
+    """Have git forget the views that it tracks, also those in conflict; the files stay. Returns which."""
     tracked = [f":(glob){folder}/**/{view}" for folder in ("sessions", "history") for view in VIEWS]
-    listed = git_ask.lines(root, "ls-files", "--", *tracked)
+    listed = sorted(set(git_ask.lines(root, "ls-files", "--", *tracked)))
     if listed:
-        git_ask.run(root, "rm", "-q", "--cached", "--", *listed)
-    return bool(missing or listed)
+        git_ask.run(root, "rm", "-q", "-f", "--cached", "--", *listed)
+    return listed
 
 
 def install_hook(root: str, fs: FileSystem = POSIX) -> str:

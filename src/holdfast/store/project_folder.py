@@ -14,6 +14,7 @@ from holdfast.errors import Forbidden, InvalidName
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
 from holdfast.fs.posix import POSIX
+from holdfast.store import layout
 from holdfast.store.find import FOLDER
 
 HANDOFF = "handoff/latest.md"
@@ -31,6 +32,12 @@ class ProjectFolder:
         """The bytes of a file, or None."""
         path = self._path(name)
         return steps.read_whole(self._fs, path) if self._is_file(path) else None
+
+    def read_own(self, name: str) -> bytes | None:
+        """The bytes of a file that ``init`` has put into the workspace's folder, or None."""
+        path = os.path.join(self.root, name)
+        known = os.path.basename(name) in layout.FILES and os.path.dirname(name) == FOLDER
+        return steps.read_whole(self._fs, path) if known and self._is_file(path) else None
 
     def write(self, name: str, data: bytes) -> str:
         """Put a file in the place of what is there, with the permissions that it had; returns its path."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from holdfast.store.stream_reader import Place
 
 
+RESTORED = "commits restored"
 PUT_BACK = "put back where it belongs"
 
 
@@ -73,7 +74,7 @@ def from_git(place: Place, stream: str, path: str) -> Fault | None:
     steps.replace(place.fs, path, joined, tag=place.tag, durable=True)
     what = "conflict markers of a merge" if marked else "a damaged segment"
     origin = ", ".join(sources) or "all were in the file"
-    action = f"{len(own)} commits restored ({origin}){aside}"
+    action = f"{len(own)} {RESTORED} ({origin}){aside}"
     return Fault(stream, name, what, harmless=True, action=action)
 
 
@@ -91,8 +92,31 @@ def unmerged(place: Place, stream: str, name: str) -> bool:
     except FileNotFoundError:
         steps.make_folders(place.fs, os.path.dirname(path))
     joined = union(stream, os.path.basename(path), contents)
+    if not _is_sound(joined) and all(map(_is_sound, contents)):
+        joined = _tied(stream, os.path.basename(path), joined)
     steps.replace(place.fs, path, joined, tag=place.tag, durable=True)
     return True
+
+
+def _is_sound(data: bytes) -> bool:
+    """Whether every line is a commit that is tied to the one before it."""
+    previous = codec.GENESIS
+    for piece in data.split(b"\n")[:-1]:
+        line = line_of(piece)
+        if codec.fault_of(line, previous) is not None:
+            return False
+        previous = codec.sum_of(line)
+    return True
+
+
+def _tied(stream: str, name: str, data: bytes) -> bytes:
+    """The commits of two sides that were whole, each line tied to the one that is now before it: nothing is missing
+    between them, and nobody has to look for it."""
+    found, previous = [], codec.GENESIS
+    for line in whole_lines(data):
+        tied, previous = codec.rechained(line, previous)
+        found.append(segments.shifted(stream, name, tied[:-1]) + b"\n")
+    return b"".join(found)
 
 
 def put_back(place: Place, streams: list[str], handle_of: Callable[[str], StreamFiles]) -> list[Fault]:

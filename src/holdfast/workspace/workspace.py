@@ -317,9 +317,10 @@ class Workspace:
     def doctor(self, *, fix: bool = False) -> list[Fault]:
         """Everything that is wrong in the workspace; with ``fix``, mend what can be mended without losing anything."""
         from holdfast.workspace import presence
+        from holdfast.workspace.heal_pages import check_markers
 
         faults = self.store.check(fix=fix) + publish.check(self, fix=fix) + gate.check(self)
-        return faults + presence.check(self) + self._hook_errors()
+        return faults + check_markers(self, fix=fix) + presence.check(self) + self._hook_errors()
 
     def _hook_errors(self) -> list[Fault]:
         """What went wrong in hooks, which never say so to the host that calls them."""

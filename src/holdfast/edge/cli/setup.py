@@ -41,12 +41,12 @@ def _init(arguments: argparse.Namespace) -> Output:
     from holdfast.workspace.setup import init
 
     root, made = init(arguments.folder or os.getcwd(), given=arguments.folder is not None)
-    if not made:
-        text = f"{root} is a workspace already; nothing was changed."
-    else:
-        text = f"{root} is ready. Next: {paint('holdfast start GOAL', 'bold')}"
     told = _tell_git(root, arguments)
     hosts, shown = _tell_hosts(root, arguments, made=bool(made))
+    if not made:
+        text = f"{root} is a workspace already{'' if told or shown else '; nothing was changed'}."
+    else:
+        text = f"{root} is ready. Next: {paint('holdfast start GOAL', 'bold')}"
     data = {"workspace": root, "made": made, "git": told, "hosts": hosts}
     return Output("\n".join([text, *told, *shown]), data)
 

@@ -261,11 +261,11 @@ class FilesStore:
 
         return listing.in_worktree(self._fs, root)
 
-    def kept_sessions(self) -> list[str]:
-        """Sessions of which a segment is kept out of git's reach."""
-        from holdfast.store import kept
+    def kept_sessions(self, known: set[str]) -> list[str]:
+        """Sessions of which commits are only kept out of git's reach, or of which nothing is ``known`` but that."""
+        from holdfast.store import restore
 
-        return sorted({stream for stream, _ in kept.links(self._place) if stream.startswith("sessions/")})
+        return restore.kept_sessions(self._place, self._handle, known)
 
     def is_stream(self, name: str) -> bool:
         """Whether this is a stream with segments of its own: not one that is wholly in the archive."""

@@ -10,11 +10,13 @@ from holdfast.fs.port import FileSystem
 from holdfast.fs.posix import POSIX, make_executable
 from holdfast.store import git_ask
 from holdfast.store.git_head import find_git
+from holdfast.typed import Any
 
 DRIVER = "holdfast-view"
 VIEWS = ("STATE.md", "state.json")
 _DRIVER_NAME = "holdfast views: keep ours, the next command makes them anew"
 _LOCAL_VIEWS = "# Views stay out of git: `holdfast init --views local`.\n"
+_TRAILER = "Holdfast-Session"
 HOOK_LINE = "holdfast hook-commit-message"
 _HOOK = f"""\
 #!/bin/sh
@@ -115,19 +117,62 @@ def add_trailer(root: str, message_file: str, trailer: str) -> bool:
     return done is not None
 
 
-def commits_of(root: str, session: str, limit: int) -> list[dict[str, str]]:
-    """The git commits that name a session in their trailer or that changed its segments, newest first."""
-    form = "%H%x1f%cI%x1f%an%x1f%s%x1f%(trailers:key=Holdfast-Session,valueonly,separator=%x2C)%x1e"
-    text = git_ask.run(root, "log", f"--max-count={max(limit, 1) * 50}", f"--format={form}") or b""
-    touching = git_ask.lines(root, "log", "--format=%H", "--", f":(glob)events/**/{session}/**")
-    touched = set(touching)
-    found = []
-    for record in text.decode("utf-8", "replace").split("\x1e"):
-        parts = record.strip("\n").split("\x1f")
-        if len(parts) != 5:
-            continue
-        commit, at, author, subject, named = parts
-        if session in named or commit in touched:
-            how = "names it" if session in named else "holds its segments"
-            found.append({"commit": commit, "at": at, "by": author, "subject": subject, "how": how})
-    return found[:limit] if limit else found
+def commits_of(root: str, session: str, limit: int) -> list[dict[str, Any]]:
+    """The git commits that name a session in their trailer or that hold its segments, newest first, each with the
+    commits of the session that came with it. ``limit`` 0: all."""
+    most = [f"--max-count={limit}"] if limit else []
+    grep = ["--extended-regexp", f"--grep=^{_TRAILER}: .*{session}"]
+    named = {e["commit"]: e for e in _logged(root, *most, *grep) if session in e["named"]}
+    holding = {e["commit"]: e for e in _logged(root, *most, "--", f":(glob)events/**/{session}/**")}
+    chosen = sorted((named | holding).values(), key=lambda entry: int(entry["time"]), reverse=True)
+    chosen = chosen[:limit] if limit else chosen
+    held = _held(root, session, [entry["commit"] for entry in chosen if entry["commit"] in holding])
+    return [
+        {
+            **{key: entry[key] for key in ("commit", "at", "by", "subject")},
+            "how": "names it" if entry["commit"] in named else "holds its segments",
+            "session_commits": held.get(entry["commit"], []),
+        }
+        for entry in chosen
+    ]
+
+
+def _logged(root: str, *which: str) -> list[dict[str, str]]:
+    form = "%H%x1f%ct%x1f%cI%x1f%an%x1f%s%x1f%(trailers:key=" + _TRAILER + ",valueonly,separator=%x2C)%x1e"
+    text = git_ask.run(root, "log", f"--format={form}", *which) or b""
+    keys = ("commit", "time", "at", "by", "subject", "named")
+    records = [record.strip("\n").split("\x1f") for record in text.decode("utf-8", "replace").split("\x1e")]
+    return [dict(zip(keys, record, strict=True)) for record in records if len(record) == len(keys)]
+
+
+def _held(root: str, session: str, commits: list[str]) -> dict[str, list[str]]:
+    """The ids of a session's commits that each git commit brought."""
+    from holdfast.core.commit import id_of
+    from holdfast.store.restore import whole_lines
+
+    wanted = ("--raw", "--no-abbrev", "--no-renames", "--format=%H", "--root", "-r", "--stdin")
+    lines = git_ask.lines(
+        root,
+        "diff-tree",
+        *wanted,
+        "--",
+        f":(glob)events/**/{session}/*.jsonl",
+        data="".join(f"{commit}\n" for commit in commits).encode(),
+    )
+    ids: dict[str, set[str]] = {}
+
+    def ids_in(blob: str) -> set[str]:
+        if blob not in ids:
+            data = git_ask.content(root, blob) if blob.strip("0") else None
+            ids[blob] = {id_of(line) for line in whole_lines(data or b"")}
+        return ids[blob]
+
+    found: dict[str, set[str]] = {}
+    commit = ""
+    for line in lines:
+        if line.startswith(":"):
+            before, after = line.split(" ")[2:4]
+            found.setdefault(commit, set()).update(ids_in(after) - ids_in(before))
+        elif line:
+            commit = line
+    return {commit: sorted(brought) for commit, brought in found.items()}

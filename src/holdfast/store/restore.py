@@ -210,6 +210,13 @@ def salvage(place: Place, handle_of: Callable[[str], StreamFiles], *, fix: bool 
     return faults
 
 
+def kept_sessions(place: Place, handle_of: Callable[[str], StreamFiles], known: set[str]) -> list[str]:
+    """Sessions of which commits are only kept, or which nothing is ``known`` of but that."""
+    lost = {fault.stream for fault in salvage(place, handle_of, fix=False)}
+    lost |= {stream for stream, _ in kept.links(place) if stream not in known}
+    return sorted(stream for stream in lost if stream.startswith("sessions/"))
+
+
 def _lost(place: Place, handle: StreamFiles, path: str) -> list[Fault]:
     """What a link has and the stream lacks, by name."""
     present = {codec.id_of(line) for line in handle.read(None).lines}

@@ -237,7 +237,7 @@ def _sessions_arguments(parser: argparse.ArgumentParser) -> None:
 def _sessions(arguments: argparse.Namespace) -> Output:
     with open_here(arguments) as workspace:
         if arguments.all:
-            return _everywhere(workspace)
+            return _everywhere(workspace, arguments.user, arguments.limit)
         if arguments.archived:
             streams, total = _archived(workspace, arguments.user, arguments.limit)
         else:
@@ -259,6 +259,8 @@ def _sessions(arguments: argparse.Namespace) -> Output:
                     "archived_at": (state["archived"] or {}).get("at"),
                 }
             )
+    if not arguments.archived:
+        rows.sort(key=lambda row: row["updated_at"] or "", reverse=True)
     if not rows and (arguments.archived or more):
         said = "--archived shows what is archived." if more else "Nothing is archived."
         return Output(f"No sessions here. {said}", {"sessions": [], "total": 0})
@@ -292,17 +294,20 @@ def _archived(workspace: Workspace, user: str | None, limit: int) -> tuple[list[
     return found[:limit], len(found)
 
 
-def _everywhere(workspace: Workspace) -> Output:
+def _everywhere(workspace: Workspace, user: str | None, limit: int) -> Output:
     from holdfast.workspace.everywhere import everywhere
 
-    rows = everywhere(workspace)
+    found = [row for row in everywhere(workspace) if user in (None, row["user"])]
+    rows = found[:limit]
     cells = [
         (row["session"], row["user"], ", ".join(clean(place, 60) for place in row["places"])) for row in rows
     ]
     text = table(cells, ("session", "user", "where")) if rows else "No sessions in any worktree or branch."
+    if len(found) > len(rows):
+        text += f"\n{len(found) - len(rows)} more: --limit N shows them."
     if any("kept" in row["places"] for row in rows):
-        text += "\nkept: its worktree is gone, its commits are not; `holdfast heal` brings it back."
-    return Output(text, {"sessions": rows, "total": len(rows)})
+        text += "\nkept: git has removed commits of it here, which are not lost; `holdfast heal` brings them back."
+    return Output(text, {"sessions": rows, "total": len(found)})
 
 
 def _switch_arguments(parser: argparse.ArgumentParser) -> None:

@@ -17,6 +17,9 @@ VIEWS = ("STATE.md", "state.json")
 _DRIVER_NAME = "holdfast views: keep ours, the next command makes them anew"
 _LOCAL_VIEWS = "# Views stay out of git: `holdfast init --views local`.\n"
 _TRAILER = "Holdfast-Session"
+HOOKS = ("prepare-commit-msg", "commit-msg")
+_SCISSORS = b"------------------------ >8 ------------------------"
+"""What git puts before the difference that it shows in an editor."""
 HOOK_LINE = "holdfast hook-commit-message"
 _HOOK = f"""\
 #!/bin/sh
@@ -80,30 +83,43 @@ def untrack_views(root: str) -> list[str]:
 
 
 def install_hook(root: str, fs: FileSystem = POSIX) -> str:
-    """Install the prepare-commit-msg hook; one that somebody else wrote is left as it is. Returns its path."""
+    """Install the hooks that name the session: prepare-commit-msg, and commit-msg for messages that are typed in an
+    editor. What somebody else wrote is left as it is. Returns what to say."""
     git = find_git(fs, os.path.dirname(root))
     if git is None:
         raise Refused("There is no git repository here.", hint="Run `git init` first.")
     said = git_ask.lines(root, "rev-parse", "--git-path", "hooks")
     folder = os.path.join(root, said[0]) if said else os.path.join(git[1], "hooks")
-    path = os.path.normpath(os.path.join(folder, "prepare-commit-msg"))
-    try:
-        found = steps.read_whole(fs, path).decode("utf-8", "replace")
-    except FileNotFoundError:
-        steps.make_folders(fs, folder)
-        steps.replace(fs, path, _HOOK.encode(), tag="hook", durable=True)
-        make_executable(path)
-        return path
-    if HOOK_LINE not in found:
+    path, typed = (os.path.normpath(os.path.join(folder, name)) for name in HOOKS)
+    if not _install(path, fs):
         raise Refused(
             f"{path} is there already and was left as it is.",
             hint=f'Add this line to it: {HOOK_LINE} "$1"',
         )
-    return path
+    told = f"Commits name their session: {path}"
+    if not _install(typed, fs):
+        told += (
+            f'\n{typed} was left as it is; for messages that you type, add this line to it: {HOOK_LINE} "$1"'
+        )
+    return told
+
+
+def _install(path: str, fs: FileSystem) -> bool:
+    """Install a hook; False if there is one of somebody else."""
+    try:
+        return HOOK_LINE in steps.read_whole(fs, path).decode("utf-8", "replace")
+    except FileNotFoundError:
+        steps.make_folders(fs, os.path.dirname(path))
+        steps.replace(fs, path, _HOOK.encode(), tag="hook", durable=True)
+        make_executable(path)
+        return True
 
 
 def add_trailer(root: str, message_file: str, trailer: str) -> bool:
-    """Add a trailer to a commit message, once."""
+    """Add a trailer to a commit message, once. Not to an empty one: whoever leaves it empty wants no commit."""
+    written = steps.read_whole(POSIX, message_file).partition(_SCISSORS)[0]
+    if not (git_ask.run(root, "stripspace", "--strip-comments", data=written) or b"").strip():
+        return False
     done = git_ask.run(
         root,
         "interpret-trailers",

@@ -86,7 +86,7 @@ def _tell_git(root: str, arguments: argparse.Namespace) -> list[str]:
     if driver and git_setup.register_driver(root):
         told.append("This clone merges views without conflicts.")
     if arguments.commit_hook:
-        told.append(f"Commits name their session: {git_setup.install_hook(root)}")
+        told.append(git_setup.install_hook(root))
     return told
 
 

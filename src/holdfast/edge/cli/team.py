@@ -119,7 +119,7 @@ def _release(arguments: argparse.Namespace) -> Output:
 
 
 def _hook_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", help="the file with the message, as git gives it to prepare-commit-msg")
+    parser.add_argument("file", help="the file with the message, as git gives it to the hook")
 
 
 def _hook(arguments: argparse.Namespace) -> Output:
@@ -164,7 +164,7 @@ COMMANDS = {
         ("holdfast release", "holdfast release src/billing"),
     ),
     "hook-commit-message": Command(
-        "Name the current session in a git commit's message; called by the prepare-commit-msg hook.",
+        "Name the current session in a git commit's message; called by the hooks of `init --commit-hook`.",
         _hook_arguments,
         _hook,
         ("holdfast hook-commit-message .git/COMMIT_EDITMSG",),

@@ -56,7 +56,7 @@ def heal(workspace: Workspace) -> list[Fault]:
         back = []
     # Untracked, it would stand in the way of the next merge that brings it.
     named = [f.where for f in faults if f.action == checkup.WRITTEN_AGAIN and store.in_git]
-    named = [path for path in named if git_ask.tracked(store.root, [os.path.dirname(path)])]
+    named = [path for path in named if git_ask.tracked(store.root, _folders_of(path))]
     anew = {*_tracked_views(store, faults), *_tracked_segments(store, faults)}
     staged = sorted({*segments, *moved, *back, *named, *marks, *views, *made, *anew})
     if store.in_git and git_setup.views_are_local(store.root):
@@ -71,6 +71,14 @@ def heal(workspace: Workspace) -> list[Fault]:
                 Fault("", path, "a merge left it in conflict", action="not ours to settle: edit it")
             )
     return faults + heal_pages(workspace)
+
+
+def _folders_of(path: str) -> list[str]:
+    """The folders of an archived session: git may have its joined segments, and nothing else of it."""
+    from holdfast.store.segments import EVENTS
+
+    folder = os.path.dirname(path)
+    return [folder, f"{EVENTS}/{folder}"]
 
 
 def files_store(workspace: Workspace) -> FilesStore | None:

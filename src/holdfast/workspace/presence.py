@@ -295,8 +295,8 @@ def check(workspace: Workspace) -> list[Fault]:
             return []
     except HoldfastError:
         pass
-    what = "presence is kept here: the git directory cannot be written, so other worktrees are not seen"
-    action = "allow writing to holdfast/ in the git directory, if agents there should see each other"
+    what = "presence is kept here: the git directory cannot be written, so other worktrees do not see who is here"
+    action = "allow writing to holdfast/ in the git directory if they should"
     return [Fault("", "local/presence", what, harmless=True, action=action)]
 
 

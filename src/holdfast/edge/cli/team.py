@@ -51,7 +51,9 @@ def _who(arguments: argparse.Namespace) -> Output:
         else "Nobody is here."
     )
     if not shared:
-        text += "\nOnly this worktree is seen: the git directory cannot be written, or there is none."
+        text += (
+            "\nOther worktrees do not see who is here: the git directory cannot be written, or there is none."
+        )
     return Output(text, {"people": people, "shared": shared})
 
 

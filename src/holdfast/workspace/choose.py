@@ -45,6 +45,9 @@ def pick(workspace: Workspace) -> Choice:
             session = None  # its branch is not checked out, or it was archived
         if session is not None and is_unfinished(session.peek().state):
             return Choice(session, "it is the current one of this worktree")
+    streams, total = workspace.page(workspace.user, AT_MOST)
+    if not streams:  # perhaps there is no workspace any more: nothing may be written where it was
+        raise NoSession(f"{workspace.user} has no session here.")
     crashed = [
         Session(workspace, f"sessions/{name}")
         for name in _left_by_the_dead(workspace)
@@ -52,7 +55,6 @@ def pick(workspace: Workspace) -> Choice:
     ]
     if left := _unfinished(crashed, AT_MOST):
         return Choice(left[0], "its agent is gone and left it unfinished; it is the newest such session")
-    streams, total = workspace.page(workspace.user, AT_MOST)
     candidates = _unfinished([Session(workspace, stream) for stream in streams], LOOKED_AT)
     if not candidates:
         among = f" among the newest {AT_MOST}" if total > AT_MOST else ""

@@ -92,7 +92,10 @@ class NoSession(NotFound):
     """There is no current session here."""
 
     code = "HF-NO-SESSION"
-    hint = 'Run `holdfast start "GOAL"`, or `holdfast sessions` and `holdfast switch ID`.'
+    hint = (
+        'Run `holdfast start "GOAL"`, or `holdfast sessions` and `holdfast switch ID`; '
+        "`holdfast sessions --all` looks into other branches and worktrees."
+    )
 
 
 class Damaged(HoldfastError):

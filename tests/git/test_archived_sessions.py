@@ -225,3 +225,19 @@ def test_nothing_is_brought_back_in_the_midst_of_a_merge(repository: Path, git) 
     with holdfast.open() as workspace:
         workspace.heal()
     assert count(repository, place) == 4
+
+
+def test_the_name_of_an_archive_that_was_written_again_is_staged(repository: Path, git) -> None:
+    """Where git has the joined segments and nothing else of an archive, the name would stand in the way of a merge."""
+    with holdfast.open() as workspace:
+        upkeep.archive(workspace, workspace.start("Put away").id)
+    git("add", "-A")
+    git("commit", "-q", "-m", "archived")
+    git("branch", "whole")
+    git("rm", "-q", "-r", ".state/history")
+    git("commit", "-q", "-m", "only the segments")
+    with holdfast.open() as workspace:
+        workspace.heal()
+    assert "A  .state/history/" in git("status", "--porcelain")
+    git("commit", "-q", "-m", "healed")
+    git("merge", "-q", "--no-edit", "whole")

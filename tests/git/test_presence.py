@@ -129,7 +129,7 @@ def test_a_reused_pid_is_somebody_else() -> None:
     assert is_alive(me, me) is True
     assert is_alive(me._replace(start="1"), me) is False
     assert is_alive(me._replace(boot="another"), me) is False
-    assert is_alive(me._replace(host="elsewhere"), me) is None
+    assert is_alive(me._replace(host="elsewhere", boot="another"), me) is None
     assert is_alive(me._replace(space="a container"), me) is None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -117,11 +119,9 @@ def test_the_driver_is_registered_with_consent_only(repository: Path, git) -> No
     assert (repository / ".git" / "config").read_bytes() == before
 
 
-def test_commits_name_their_session(session: str, repository: Path, git, monkeypatch, capsys) -> None:
-    """The hook adds a trailer once, and `log --git` finds the commit by it."""
-    import os
-    import sys
-
+@pytest.fixture
+def on_path(repository: Path, monkeypatch) -> None:
+    """The command line, where git's hooks find it."""
     tools = repository.parent / "bin"
     tools.mkdir()
     script = tools / "holdfast"
@@ -131,6 +131,11 @@ def test_commits_name_their_session(session: str, repository: Path, git, monkeyp
     )
     script.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.environ['PATH']}")
+
+
+@pytest.mark.usefixtures("on_path")
+def test_commits_name_their_session(session: str, repository: Path, git, capsys) -> None:
+    """The hook adds a trailer once, and `log --git` finds the commit by it."""
     assert main(["init", "--commit-hook"]) == 0
     assert main(["init", "--commit-hook"]) == 0
     (repository / "code.txt").write_text("new\n")
@@ -141,6 +146,35 @@ def test_commits_name_their_session(session: str, repository: Path, git, monkeyp
     capsys.readouterr()
     assert main(["log", "--git"]) == 0
     assert "work" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("on_path")
+@pytest.mark.parametrize("option", [(), ("-v",)])
+def test_an_empty_message_still_means_no_commit(
+    session: str, repository: Path, git, monkeypatch, option: tuple[str, ...]
+) -> None:
+    """Whoever closes the editor without a word gets no commit; whoever types a message gets the trailer."""
+    assert main(["init", "--commit-hook"]) == 0
+    (repository / "code.txt").write_text("new\n")
+    assert "Aborting commit due to empty commit message" in git("commit", "-a", *option, ok=False)
+    monkeypatch.setenv("GIT_EDITOR", "sed -i -e '1s/^/typed by hand/'")
+    git("commit", "-q", "-a", *option)
+    assert git("log", "-1", "--format=%B").splitlines() == [
+        "typed by hand",
+        "",
+        f"Holdfast-Session: {session}",
+        "",
+    ]
+
+
+def test_a_hook_for_typed_messages_of_somebody_else_is_left_alone(repository: Path, git, capsys) -> None:
+    """Where a commit-msg hook is there already, the other hook is installed, and the line to add is told."""
+    hook = repository / ".git" / "hooks" / "commit-msg"
+    hook.write_text("#!/bin/sh\n")
+    assert main(["init", "--commit-hook"]) == 0
+    assert hook.read_text() == "#!/bin/sh\n"
+    assert (repository / ".git" / "hooks" / "prepare-commit-msg").exists()
+    assert 'holdfast hook-commit-message "$1"' in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("archived", [False, True])

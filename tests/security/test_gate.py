@@ -284,7 +284,7 @@ def test_redacted_with_a_stable_placeholder(session: holdfast.Session, project: 
     key = project / ".state" / gate.KEY
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
     assert len(key.read_bytes()) == 32
-    assert "local/" in (project / ".state" / ".gitignore").read_text().splitlines()
+    assert "/local/" in (project / ".state" / ".gitignore").read_text().splitlines()
 
 
 def test_a_damaged_key_is_made_anew(session: holdfast.Session, project: Path) -> None:

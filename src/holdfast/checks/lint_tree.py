@@ -198,7 +198,7 @@ def _no_readme(tree: Tree) -> Places:
     "HF013",
     "error",
     "caches that git would track",
-    "Put local/ into .state/.gitignore.",
+    "Put /local/ into .state/.gitignore.",
 )
 def _local_tracked(tree: Tree) -> Places:
     ignore = next((file for file in tree.files if file.path == ".state/.gitignore"), None)

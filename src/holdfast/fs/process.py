@@ -123,10 +123,13 @@ def _above(pid: int) -> list[int]:
 
 def is_alive(process: Process, here: Process) -> bool | None:
     """Whether a process is still there, as seen from process ``here``; None if that cannot be told from here."""
-    if process.host != here.host:
-        return None
-    if process.boot != here.boot:
-        return False
+    if (
+        not process.boot or process.boot != here.boot
+    ):  # the same boot is the same machine, whatever it is called now
+        if process.host != here.host:
+            return None
+        if process.boot != here.boot:
+            return False
     if process.space != here.space:
         return None
     start = start_of(process.pid)

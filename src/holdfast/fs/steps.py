@@ -93,16 +93,24 @@ def names_in(fs: FileSystem, folder: str) -> list[str]:
 
 
 def replace(
-    fs: FileSystem, path: str, data: bytes, *, tag: str, durable: bool, mode: int | None = None
+    fs: FileSystem,
+    path: str,
+    data: bytes,
+    *,
+    tag: str,
+    durable: bool,
+    mode: int | None = None,
+    by_way_of: str = "",
 ) -> None:
     """Put ``data`` in the place of whatever is at ``path``: temp file in the same folder, then rename (I4).
 
     Readers see the old bytes or the new ones, never a mixture. ``durable`` syncs the data before the rename
     and the folder after it; a derived file does without, because it can be made again. ``tag`` makes the
-    temp name unique among writers. With a ``mode`` the file gets exactly that one.
+    temp name unique among writers. With a ``mode`` the file gets exactly that one. ``by_way_of`` is another folder for
+    the temp file, on the same file system.
     """
     folder, name = os.path.split(path)
-    temp = os.path.join(folder, f".{name}{TEMP_MARK}{tag}")
+    temp = os.path.join(by_way_of or folder, f".{name}{TEMP_MARK}{tag}")
     first = 0o600 if mode is not None else 0o644  # until it has its own
     try:
         fd = fs.open(temp, CREATE, first)

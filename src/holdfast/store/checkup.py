@@ -16,19 +16,40 @@ from holdfast.store.stream_reader import Place
 from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 WRITTEN_AGAIN = "written again"
 
 
-def check_stream(place: Place, handle: StreamFiles, *, fix: bool) -> list[Fault]:
-    """Every unreadable line of a stream, torn tails, and files that do not belong into its folder."""
+def check_streams(
+    place: Place, streams: list[str], handle_of: Callable[[str], StreamFiles], *, fix: bool
+) -> list[Fault]:
+    """``check_stream`` for every stream, and segments that git does not take."""
+    from holdfast.store import behind
+
+    suspects = behind.suspects(place)
+    faults = []
+    for stream in streams:
+        handle = handle_of(stream)
+        with handle.mutex:
+            faults += check_stream(place, handle, fix=fix, suspects=suspects)
+    return faults + _ignored(place)
+
+
+def check_stream(
+    place: Place, handle: StreamFiles, *, fix: bool, suspects: frozenset[str] = frozenset()
+) -> list[Fault]:
+    """Every unreadable line of a stream, torn tails, commits that it has lost and git has (in ``suspects``), and what
+    does not belong into its folder."""
+    from holdfast.store import behind
+
     handle.lock()
     try:
         faults = list(handle.read(None).faults)
         if fix and any(fault.action for fault in faults):
             faults = _restore(place, handle)
+        faults += behind.check(place, handle, suspects, fix=fix)
         for name in steps.names_in(place.fs, handle.folder):
             path = os.path.join(handle.folder, name)
             where = f"{segments.EVENTS}/{handle.stream}/{name}"
@@ -142,6 +163,20 @@ def _report(place: Place, path: str) -> str:
 def _is_old(place: Place, path: str) -> bool:
     """Older than an hour: no replacement takes that long, so its process is gone."""
     return place.fs.stat(path).st_mtime_ns < (place.clock() - 3_600_000) * 1_000_000
+
+
+def _ignored(place: Place) -> list[Fault]:
+    """Segments that git ignores, though not the workspace as a whole: no other clone would ever have them."""
+    from holdfast.store import git_ask
+
+    if place.head.common is None or git_ask.ignores(place.root, "config.toml"):
+        return []
+    names = [name for name in git_ask.ignored(place.root, segments.EVENTS) if steps.TEMP_MARK not in name]
+    if not names:
+        return []
+    what = "git ignores it" + (f", and {len(names) - 1:,} more segments" if len(names) > 1 else "")
+    action = "no git commit will have it; `git check-ignore -v` names the pattern"
+    return [Fault("", names[0], what, harmless=True, action=action)]
 
 
 def remove_stream(place: Place, stream: str) -> None:

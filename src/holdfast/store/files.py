@@ -236,11 +236,10 @@ class FilesStore:
             if fix:
                 faults += restore.put_back(self._place, [*self.streams(), *self.archived()], self._handle)
                 faults += self.salvage()
-            for stream in sorted({*self.streams(), *self.archived()}):
-                handle = self._handle(stream)
-                with handle.mutex:
-                    faults += checkup.check_stream(self._place, handle, fix=fix)
-            return faults
+            else:
+                faults += restore.salvage(self._place, self._handle, fix=False)
+            streams = sorted({*self.streams(), *self.archived()})
+            return faults + checkup.check_streams(self._place, streams, self._handle, fix=fix)
         except OSError as error:
             raise mapped(error, self.root) from error
 
@@ -270,11 +269,11 @@ class FilesStore:
 
         return listing.in_worktree(self._fs, root)
 
-    def kept_sessions(self) -> list[str]:
-        """Sessions of which a segment is kept out of git's reach."""
-        from holdfast.store import kept
+    def kept_sessions(self, known: set[str]) -> list[str]:
+        """Sessions of which commits are only kept out of git's reach, or of which nothing is ``known`` but that."""
+        from holdfast.store import restore
 
-        return sorted({stream for stream, _ in kept.links(self._place) if stream.startswith("sessions/")})
+        return restore.kept_sessions(self._place, self._handle, known)
 
     def is_stream(self, name: str) -> bool:
         """Whether this is a stream with segments of its own: not one that is wholly in the archive."""

@@ -68,7 +68,7 @@ def _git_user(near: str, environment: Mapping[str, str]) -> str | None:
     home = environment.get("HOME", "")
     config_home = environment.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     for path in (
-        os.path.join(project_root(near), ".git", "config"),
+        os.path.join(_git_folder(near), "config"),
         os.path.join(home, ".gitconfig"),
         os.path.join(config_home, "git", "config"),
     ):
@@ -78,6 +78,21 @@ def _git_user(near: str, environment: Mapping[str, str]) -> str | None:
         except OSError:
             continue
     return None
+
+
+def _git_folder(near: str) -> str:
+    """The git directory that all worktrees of the repository share, which has its configuration."""
+    root = project_root(near)
+    dot = os.path.join(root, ".git")
+    try:
+        if stat.S_ISDIR(POSIX.stat(dot).st_mode):
+            return dot
+    except OSError:
+        return dot
+    from holdfast.store.git_head import find_git
+
+    found = find_git(POSIX, root)
+    return found[1] if found else dot
 
 
 def _exists(path: str) -> bool:

@@ -94,6 +94,16 @@ def versions(folder: str, path: str) -> list[Version]:
     return [Version(where, blob) for blob, where in found.items()]
 
 
+def changed(folder: str, under: str) -> set[str]:
+    """Paths below ``under`` whose content is another one than in the index, also none, or than in HEAD."""
+    asked = (
+        ("ls-files", "--modified", "-z", "--", under),
+        ("diff-index", "--relative", "--name-only", "--diff-filter=M", "-z", "HEAD", "--", under),
+    )
+    data = b"".join(run(folder, *arguments) or b"" for arguments in asked)
+    return {entry.decode("utf-8", "surrogateescape") for entry in data.split(b"\0") if entry}
+
+
 def staged(folder: str, path: str) -> set[str]:
     """The contents of a file in the index: one, or those of the sides of a conflict."""
     return {line.split(" ")[1] for line in lines(folder, "ls-files", "--stage", "--", path)}
@@ -146,6 +156,17 @@ def tracked(folder: str, paths: Iterable[str]) -> set[str]:
     """Those of the paths (relative to ``folder``) that the index holds."""
     data = run(folder, "ls-files", "-z", "--", *paths) or b""
     return {entry.decode("utf-8", "surrogateescape") for entry in data.split(b"\0") if entry}
+
+
+def ignores(folder: str, path: str) -> bool:
+    """Whether a pattern tells git to ignore a path."""
+    return run(folder, "check-ignore", "-q", "--no-index", "--", path) is not None
+
+
+def ignored(folder: str, under: str) -> list[str]:
+    """The files below ``under`` that git ignores."""
+    data = run(folder, "ls-files", "--others", "--ignored", "--exclude-standard", "-z", "--", under) or b""
+    return sorted(entry.decode("utf-8", "surrogateescape") for entry in data.split(b"\0") if entry)
 
 
 def stage(folder: str, paths: list[str]) -> bool:

@@ -10,11 +10,16 @@ from holdfast.fs.port import FileSystem
 from holdfast.fs.posix import POSIX, make_executable
 from holdfast.store import git_ask
 from holdfast.store.git_head import find_git
+from holdfast.typed import Any
 
 DRIVER = "holdfast-view"
 VIEWS = ("STATE.md", "state.json")
 _DRIVER_NAME = "holdfast views: keep ours, the next command makes them anew"
 _LOCAL_VIEWS = "# Views stay out of git: `holdfast init --views local`.\n"
+_TRAILER = "Holdfast-Session"
+HOOKS = ("prepare-commit-msg", "commit-msg")
+_SCISSORS = b"------------------------ >8 ------------------------"
+"""What git puts before the difference that it shows in an editor."""
 HOOK_LINE = "holdfast hook-commit-message"
 _HOOK = f"""\
 #!/bin/sh
@@ -60,38 +65,61 @@ def keep_views_local(root: str, fs: FileSystem = POSIX) -> bool:
         lines = "".join(f"{view}\n" for view in missing)
         new = f"{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{_LOCAL_VIEWS}{lines}"
         steps.replace(fs, path, new.encode(), tag=f"views-{os.getpid()}", durable=True)
+    return bool(untrack_views(root) or missing)
+
+
+def views_are_local(root: str) -> bool:
+    """Whether git is told to leave views alone."""
+    return git_ask.ignores(root, f"sessions/anybody/any-session/{VIEWS[0]}")
+
+
+def untrack_views(root: str) -> list[str]:
+    """Have git forget the views that it tracks, also those in conflict; the files stay. Returns which."""
     tracked = [f":(glob){folder}/**/{view}" for folder in ("sessions", "history") for view in VIEWS]
-    listed = git_ask.lines(root, "ls-files", "--", *tracked)
+    listed = sorted(set(git_ask.lines(root, "ls-files", "--", *tracked)))
     if listed:
-        git_ask.run(root, "rm", "-q", "--cached", "--", *listed)
-    return bool(missing or listed)
+        git_ask.run(root, "rm", "-q", "-f", "--cached", "--", *listed)
+    return listed
 
 
 def install_hook(root: str, fs: FileSystem = POSIX) -> str:
-    """Install the prepare-commit-msg hook; one that somebody else wrote is left as it is. Returns its path."""
+    """Install the hooks that name the session: prepare-commit-msg, and commit-msg for messages that are typed in an
+    editor. What somebody else wrote is left as it is. Returns what to say."""
     git = find_git(fs, os.path.dirname(root))
     if git is None:
         raise Refused("There is no git repository here.", hint="Run `git init` first.")
     said = git_ask.lines(root, "rev-parse", "--git-path", "hooks")
     folder = os.path.join(root, said[0]) if said else os.path.join(git[1], "hooks")
-    path = os.path.normpath(os.path.join(folder, "prepare-commit-msg"))
-    try:
-        found = steps.read_whole(fs, path).decode("utf-8", "replace")
-    except FileNotFoundError:
-        steps.make_folders(fs, folder)
-        steps.replace(fs, path, _HOOK.encode(), tag=f"hook-{os.getpid()}", durable=True)
-        make_executable(path)
-        return path
-    if HOOK_LINE not in found:
+    path, typed = (os.path.normpath(os.path.join(folder, name)) for name in HOOKS)
+    if not _install(path, fs):
         raise Refused(
             f"{path} is there already and was left as it is.",
             hint=f'Add this line to it: {HOOK_LINE} "$1"',
         )
-    return path
+    told = f"Commits name their session: {path}"
+    if not _install(typed, fs):
+        told += (
+            f'\n{typed} was left as it is; for messages that you type, add this line to it: {HOOK_LINE} "$1"'
+        )
+    return told
+
+
+def _install(path: str, fs: FileSystem) -> bool:
+    """Install a hook; False if there is one of somebody else."""
+    try:
+        return HOOK_LINE in steps.read_whole(fs, path).decode("utf-8", "replace")
+    except FileNotFoundError:
+        steps.make_folders(fs, os.path.dirname(path))
+        steps.replace(fs, path, _HOOK.encode(), tag=f"hook-{os.getpid()}", durable=True)
+        make_executable(path)
+        return True
 
 
 def add_trailer(root: str, message_file: str, trailer: str) -> bool:
-    """Add a trailer to a commit message, once."""
+    """Add a trailer to a commit message, once. Not to an empty one: whoever leaves it empty wants no commit."""
+    written = steps.read_whole(POSIX, message_file).partition(_SCISSORS)[0]
+    if not (git_ask.run(root, "stripspace", "--strip-comments", data=written) or b"").strip():
+        return False
     done = git_ask.run(
         root,
         "interpret-trailers",
@@ -105,19 +133,62 @@ def add_trailer(root: str, message_file: str, trailer: str) -> bool:
     return done is not None
 
 
-def commits_of(root: str, session: str, limit: int) -> list[dict[str, str]]:
-    """The git commits that name a session in their trailer or that changed its segments, newest first."""
-    form = "%H%x1f%cI%x1f%an%x1f%s%x1f%(trailers:key=Holdfast-Session,valueonly,separator=%x2C)%x1e"
-    text = git_ask.run(root, "log", f"--max-count={max(limit, 1) * 50}", f"--format={form}") or b""
-    touching = git_ask.lines(root, "log", "--format=%H", "--", f":(glob)events/**/{session}/**")
-    touched = set(touching)
-    found = []
-    for record in text.decode("utf-8", "replace").split("\x1e"):
-        parts = record.strip("\n").split("\x1f")
-        if len(parts) != 5:
-            continue
-        commit, at, author, subject, named = parts
-        if session in named or commit in touched:
-            how = "names it" if session in named else "holds its segments"
-            found.append({"commit": commit, "at": at, "by": author, "subject": subject, "how": how})
-    return found[:limit] if limit else found
+def commits_of(root: str, session: str, limit: int) -> list[dict[str, Any]]:
+    """The git commits that name a session in their trailer or that hold its segments, newest first, each with the
+    commits of the session that came with it. ``limit`` 0: all."""
+    most = [f"--max-count={limit}"] if limit else []
+    grep = ["--extended-regexp", f"--grep=^{_TRAILER}: .*{session}"]
+    named = {e["commit"]: e for e in _logged(root, *most, *grep) if session in e["named"]}
+    holding = {e["commit"]: e for e in _logged(root, *most, "--", f":(glob)events/**/{session}/**")}
+    chosen = sorted((named | holding).values(), key=lambda entry: int(entry["time"]), reverse=True)
+    chosen = chosen[:limit] if limit else chosen
+    held = _held(root, session, [entry["commit"] for entry in chosen if entry["commit"] in holding])
+    return [
+        {
+            **{key: entry[key] for key in ("commit", "at", "by", "subject")},
+            "how": "names it" if entry["commit"] in named else "holds its segments",
+            "session_commits": held.get(entry["commit"], []),
+        }
+        for entry in chosen
+    ]
+
+
+def _logged(root: str, *which: str) -> list[dict[str, str]]:
+    form = "%H%x1f%ct%x1f%cI%x1f%an%x1f%s%x1f%(trailers:key=" + _TRAILER + ",valueonly,separator=%x2C)%x1e"
+    text = git_ask.run(root, "log", f"--format={form}", *which) or b""
+    keys = ("commit", "time", "at", "by", "subject", "named")
+    records = [record.strip("\n").split("\x1f") for record in text.decode("utf-8", "replace").split("\x1e")]
+    return [dict(zip(keys, record, strict=True)) for record in records if len(record) == len(keys)]
+
+
+def _held(root: str, session: str, commits: list[str]) -> dict[str, list[str]]:
+    """The ids of a session's commits that each git commit brought."""
+    from holdfast.core.commit import id_of
+    from holdfast.store.restore import whole_lines
+
+    wanted = ("--raw", "--no-abbrev", "--no-renames", "--format=%H", "--root", "-r", "--stdin")
+    lines = git_ask.lines(
+        root,
+        "diff-tree",
+        *wanted,
+        "--",
+        f":(glob)events/**/{session}/*.jsonl",
+        data="".join(f"{commit}\n" for commit in commits).encode(),
+    )
+    ids: dict[str, set[str]] = {}
+
+    def ids_in(blob: str) -> set[str]:
+        if blob not in ids:
+            data = git_ask.content(root, blob) if blob.strip("0") else None
+            ids[blob] = {id_of(line) for line in whole_lines(data or b"")}
+        return ids[blob]
+
+    found: dict[str, set[str]] = {}
+    commit = ""
+    for line in lines:
+        if line.startswith(":"):
+            before, after = line.split(" ")[2:4]
+            found.setdefault(commit, set()).update(ids_in(after) - ids_in(before))
+        elif line:
+            commit = line
+    return {commit: sorted(brought) for commit, brought in found.items()}

@@ -46,16 +46,17 @@ state.json text eol=lf merge=holdfast-view linguist-generated
 """
 
 GITIGNORE = """\
-local/
+/local/
 .*.tmp-*
 """
 
 FILES = {
+    ".gitignore": GITIGNORE,
     "README.md": README,
     "config.toml": CONFIG,
     ".gitattributes": GITATTRIBUTES,
-    ".gitignore": GITIGNORE,
 }
+"""First what git is not to see."""
 
 
 def create(root: str, fs: FileSystem = POSIX) -> list[str]:

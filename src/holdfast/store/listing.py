@@ -15,16 +15,19 @@ if TYPE_CHECKING:
     from holdfast.store.files import FilesStore
 
 
+_LARGEST_DAY = 1000
+"""Of a day with more sessions nobody asks every folder for its time: a page of them must cost what it always costs."""
+
+
 def newest(store: FilesStore, fs: FileSystem, user: str | None, limit: int) -> tuple[list[str], int]:
     """The newest sessions, and how many there are: only those that are returned are looked at."""
     sessions, history = os.path.join(store.root, EVENTS, "sessions"), os.path.join(store.root, "history")
     found = []
     for owner in [user] if user else _names(fs, sessions):
         found += [(name, owner) for name in _names(fs, os.path.join(sessions, owner))]
-    found.sort(reverse=True)
     chosen: list[str] = []
-    for name, owner in found:
-        if len(chosen) == limit:
+    for name, owner in _latest_first(fs, sessions, found):
+        if len(chosen) >= limit:
             break
         if store.is_stream(f"sessions/{owner}/{name}"):
             chosen.append(f"sessions/{owner}/{name}")
@@ -33,6 +36,32 @@ def newest(store: FilesStore, fs: FileSystem, user: str | None, limit: int) -> t
         return chosen, len(found)
     gone = sum(not store.is_stream(f"sessions/{owner}/{name}") for name, owner in found if name in put_away)
     return chosen, len(found) - gone
+
+
+def _latest_first(fs: FileSystem, sessions: str, found: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Sessions by their day, and those of one day by when their folder got its last segment: ids of a day do not tell.
+
+    Where git has just put all folders there, at the same moment, that says nothing, and their names decide.
+    """
+    days: dict[str, list[tuple[str, str]]] = {}
+    for entry in found:
+        days.setdefault(entry[0][:10], []).append(entry)
+    for day in sorted(days, reverse=True):
+        of_day = days[day]
+        if len(of_day) > _LARGEST_DAY:
+            of_day.sort(reverse=True)
+        elif len(of_day) > 1:
+            of_day.sort(
+                key=lambda entry: (_changed(fs, f"{sessions}/{entry[1]}/{entry[0]}"), entry), reverse=True
+            )
+        yield from of_day
+
+
+def _changed(fs: FileSystem, path: str) -> int:
+    try:
+        return fs.stat(path).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def in_worktree(fs: FileSystem, root: str) -> list[str]:

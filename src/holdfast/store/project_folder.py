@@ -5,6 +5,7 @@ The names are a closed set. No link is followed: a project whose AGENTS.md point
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 
@@ -13,6 +14,7 @@ from holdfast.errors import Forbidden, InvalidName
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
 from holdfast.fs.posix import POSIX
+from holdfast.store import layout
 from holdfast.store.find import FOLDER
 
 HANDOFF = "handoff/latest.md"
@@ -31,14 +33,32 @@ class ProjectFolder:
         path = self._path(name)
         return steps.read_whole(self._fs, path) if self._is_file(path) else None
 
+    def read_own(self, name: str) -> bytes | None:
+        """The bytes of a file that ``init`` has put into the workspace's folder, or None."""
+        path = os.path.join(self.root, name)
+        known = os.path.basename(name) in layout.FILES and os.path.dirname(name) == FOLDER
+        return steps.read_whole(self._fs, path) if known and self._is_file(path) else None
+
     def write(self, name: str, data: bytes) -> str:
         """Put a file in the place of what is there, with the permissions that it had; returns its path."""
         path = self._path(name)
         mode = stat.S_IMODE(self._fs.stat(path).st_mode) if self._is_file(path) else None
         if name == HANDOFF:
             steps.make_folders(self._fs, os.path.dirname(path))
-        steps.replace(self._fs, path, data, tag=f"{os.getpid():x}", durable=True, mode=mode)
+        # By way of a folder that git does not look into: a temp file beside the page would be seen, and committed.
+        aside = os.path.join(self.root, FOLDER, "local")
+        try:
+            steps.make_folders(self._fs, aside)
+            self._replace(path, data, mode, aside)
+        except OSError as error:
+            if error.errno not in (errno.EXDEV, errno.EACCES, errno.EPERM, errno.EROFS):
+                raise
+            self._replace(path, data, mode, "")  # .state is mounted from elsewhere
         return path
+
+    def _replace(self, path: str, data: bytes, mode: int | None, aside: str) -> None:
+        tag = f"{os.getpid():x}"
+        steps.replace(self._fs, path, data, tag=tag, durable=True, mode=mode, by_way_of=aside)
 
     def remove(self, name: str) -> None:
         path = self._path(name)

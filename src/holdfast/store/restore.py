@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from holdfast.store.stream_reader import Place
 
 
+RESTORED = "commits restored"
 PUT_BACK = "put back where it belongs"
 
 
@@ -42,8 +43,9 @@ def union(stream: str, name: str, versions: Iterable[bytes]) -> bytes:
 
 
 def from_git(place: Place, stream: str, path: str) -> Fault | None:
-    """Mend a damaged segment with what git has of it; None if that adds nothing. The caller holds the stream."""
-    damaged = steps.read_whole(place.fs, path)
+    """Mend a segment that is damaged or gone with what git has of it; None if that adds nothing. The caller holds the
+    stream."""
+    damaged = steps.read_whole(place.fs, path) if _exists(place, path) else b""
     own = {codec.id_of(line) for line in whole_lines(damaged)}
     contents, sources = [], []
     name = os.path.relpath(path, place.root)
@@ -62,11 +64,17 @@ def from_git(place: Place, stream: str, path: str) -> Fault | None:
     )
     if not sources and not marked:
         return None
-    aside = quarantine.save_aside(place, stream, path, damaged, "a damaged segment, before it was restored")
+    aside = ""
+    if damaged:
+        kept_at = quarantine.save_aside(
+            place, stream, path, damaged, "a damaged segment, before it was restored"
+        )
+        aside = f"; the damaged file is {kept_at}"
+    steps.make_folders(place.fs, os.path.dirname(path))
     steps.replace(place.fs, path, joined, tag=place.tag, durable=True)
     what = "conflict markers of a merge" if marked else "a damaged segment"
     origin = ", ".join(sources) or "all were in the file"
-    action = f"{len(own)} commits restored ({origin}); the damaged file is {aside}"
+    action = f"{len(own)} {RESTORED} ({origin}){aside}"
     return Fault(stream, name, what, harmless=True, action=action)
 
 
@@ -84,8 +92,31 @@ def unmerged(place: Place, stream: str, name: str) -> bool:
     except FileNotFoundError:
         steps.make_folders(place.fs, os.path.dirname(path))
     joined = union(stream, os.path.basename(path), contents)
+    if not _is_sound(joined) and all(map(_is_sound, contents)):
+        joined = _tied(stream, os.path.basename(path), joined)
     steps.replace(place.fs, path, joined, tag=place.tag, durable=True)
     return True
+
+
+def _is_sound(data: bytes) -> bool:
+    """Whether every line is a commit that is tied to the one before it."""
+    previous = codec.GENESIS
+    for piece in data.split(b"\n")[:-1]:
+        line = line_of(piece)
+        if codec.fault_of(line, previous) is not None:
+            return False
+        previous = codec.sum_of(line)
+    return True
+
+
+def _tied(stream: str, name: str, data: bytes) -> bytes:
+    """The commits of two sides that were whole, each line tied to the one that is now before it: nothing is missing
+    between them, and nobody has to look for it."""
+    found, previous = [], codec.GENESIS
+    for line in whole_lines(data):
+        tied, previous = codec.rechained(line, previous)
+        found.append(segments.shifted(stream, name, tied[:-1]) + b"\n")
+    return b"".join(found)
 
 
 def put_back(place: Place, streams: list[str], handle_of: Callable[[str], StreamFiles]) -> list[Fault]:
@@ -141,8 +172,8 @@ def _put_back(place: Place, handle: StreamFiles, path: str) -> list[Fault]:
     return [Fault(handle.stream, where, what, harmless=True, action=PUT_BACK) for where in (old, new)]
 
 
-def salvage(place: Place, handle_of: Callable[[str], StreamFiles]) -> list[Fault]:
-    """Bring back every kept segment that the working tree has lost and that no ref leads to.
+def salvage(place: Place, handle_of: Callable[[str], StreamFiles], *, fix: bool = True) -> list[Fault]:
+    """Bring back every kept segment that the working tree has lost and that no ref leads to, or only name it.
 
     Not in the midst of a rebase, whose next step may bring the same file. Git is asked only if something is
     missing. After a month those that git has are forgotten.
@@ -167,7 +198,7 @@ def salvage(place: Place, handle_of: Callable[[str], StreamFiles]) -> list[Fault
     writer = place.identity.stored()
     for (stream, path, first), blob in zip(wanted, blobs, strict=True):
         if blob in in_git and not _is_cut(place, stream, path):
-            if first < old:
+            if fix and first < old:
                 kept.drop(place, path)
             continue
         owner = segments.writer_of(os.path.basename(path))
@@ -175,8 +206,29 @@ def salvage(place: Place, handle_of: Callable[[str], StreamFiles]) -> list[Fault
             continue  # its own worktree brings it back
         handle = handle_of(stream)
         with handle.mutex:
-            faults += _bring_back(place, handle, path)
+            faults += _bring_back(place, handle, path) if fix else _lost(place, handle, path)
     return faults
+
+
+def kept_sessions(place: Place, handle_of: Callable[[str], StreamFiles], known: set[str]) -> list[str]:
+    """Sessions of which commits are only kept, or which nothing is ``known`` of but that."""
+    lost = {fault.stream for fault in salvage(place, handle_of, fix=False)}
+    lost |= {stream for stream, _ in kept.links(place) if stream not in known}
+    return sorted(stream for stream in lost if stream.startswith("sessions/"))
+
+
+def _lost(place: Place, handle: StreamFiles, path: str) -> list[Fault]:
+    """What a link has and the stream lacks, by name."""
+    present = {codec.id_of(line) for line in handle.read(None).lines}
+    missing = sum(codec.id_of(line) not in present for line in whole_lines(steps.read_whole(place.fs, path)))
+    where = os.path.relpath(_target(place, handle.stream, path), place.root)
+    action = "`holdfast heal` brings them back"
+    return [Fault(handle.stream, where, _removed(missing), harmless=True, action=action)] if missing else []
+
+
+def _removed(count: int) -> str:
+    commits = "commit" if count == 1 else "commits"
+    return f"{count} {commits} that git removed from the working tree before a git commit had them"
 
 
 def _is_cut(place: Place, stream: str, path: str) -> bool:
@@ -251,8 +303,7 @@ def _bring_back(place: Place, handle: StreamFiles, path: str) -> list[Fault]:
     finally:
         handle.unlock()
     where = os.path.relpath(target, place.root)
-    what = f"{missing} commits that git removed from the working tree before a git commit had them"
-    return [Fault(handle.stream, where, what, harmless=True, action="brought back")]
+    return [Fault(handle.stream, where, _removed(missing), harmless=True, action="brought back")]
 
 
 def _first_ms(place: Place, path: str) -> int:

@@ -1,7 +1,8 @@
 """A folder that all worktrees of a repository share, for what is true only now.
 
 It lies under the git common directory; where that cannot be written (no git, a sandboxed agent) it falls back to
-the workspace's own ``local/``. Names pass the same pattern as all other notes.
+the workspace's own ``local/``. Whoever is in one worktree reads both: of two agents there one may be sandboxed. Names
+pass the same pattern as all other notes.
 """
 
 from __future__ import annotations
@@ -33,13 +34,17 @@ class SharedFolder:
         self.shared = git is not None
         """Whether other worktrees see it too."""
         self.path = os.path.join(git[1], "holdfast", kind) if git else own
+        self._common = git[1] if git else ""
+        self._top = os.path.dirname(self._workspace)
+        self._other = own if git else ""
+        """Where agents of this worktree are who can write more, or less, than this one."""
         try:
             self._refuse_links(self.path)
             steps.make_folders(fs, self.path)
             probe = os.path.join(self.path, "writable")
             fs.close(fs.open(probe, os.O_RDWR | os.O_CREAT))
         except OSError:
-            self.shared, self.path = False, own
+            self.shared, self.path, self._other = False, own, self.path if git else ""
             self._refuse_links(own)
             steps.make_folders(fs, own)
 
@@ -56,8 +61,16 @@ class SharedFolder:
 
     def get(self, name: str) -> dict[str, Any] | None:
         """The record, or None; one that cannot be read counts as none."""
+        return self._read(self._at(name))
+
+    def get_other(self, name: str) -> dict[str, Any] | None:
+        """The record of that name which agents have who write elsewhere: of this worktree."""
+        self._at(name)
+        return self._read(os.path.join(self._other, *name.split("/"))) if self._other else None
+
+    def _read(self, path: str) -> dict[str, Any] | None:
         try:
-            found = json.loads(steps.read_whole(self._fs, self._at(name)))
+            found = json.loads(steps.read_whole(self._fs, path))
         except (OSError, ValueError):
             return None
         return found if isinstance(found, dict) else None
@@ -79,11 +92,30 @@ class SharedFolder:
             steps.replace(self._fs, path, data, tag=self._tag, durable=durable)
 
     def names(self, under: str) -> list[str]:
-        try:
-            found = self._fs.names(self._at(under))
-        except OSError:
-            return []
+        """The names of all records below a folder, wherever they are."""
+        self._at(under)
+        found: set[str] = set()
+        for path in (self.path, self._other):
+            found.update(steps.names_in(self._fs, os.path.join(path, under)) if path else ())
         return sorted(name for name in found if steps.TEMP_MARK not in name and not name.endswith(".lock"))
+
+    def is_of_here(self, worktree: str) -> bool:
+        """Whether a record from a worktree belongs here: a copied folder has the records of the original."""
+        try:
+            self._fs.stat(worktree)
+        except OSError:
+            return True  # removed or moved: nobody can say
+        git = find_git(self._fs, worktree)
+        if git is None or not self._common:
+            return git is None and not self._common and self._is_same(worktree, self._top)
+        return self._is_same(git[1], self._common)
+
+    def _is_same(self, one: str, other: str) -> bool:
+        try:
+            found, wanted = (self._fs.stat(os.path.realpath(path)) for path in (one, other))
+        except OSError:
+            return False
+        return (found.st_dev, found.st_ino) == (wanted.st_dev, wanted.st_ino)
 
     def age_ms(self, name: str, now: int) -> int | None:
         """How long ago a record was replaced; None if there is none."""

@@ -284,6 +284,15 @@ def _command_line(history: History, tree: Tree) -> None:
     history.acknowledged[f"{stream} {answer['commit']}"] = tree.path
 
 
+def _mend(history: History, tree: Tree) -> None:
+    """Look the workspace over and mend it, whatever is under way."""
+    history.replay.go_on()
+    with tree.open() as workspace:
+        faults = workspace.doctor(fix=True) if history.random.random() < 0.5 else workspace.heal()
+    if serious := [fault for fault in faults if not fault.harmless]:
+        raise AssertionError(f"{tree.path} is damaged: {serious[0]}")
+
+
 def _tree(history: History, clone: str, path: str) -> Tree:
     from holdfast.testing.clone_tree import Tree
 
@@ -323,5 +332,6 @@ STEPS: dict[str, tuple[int, Callable[[History, Tree], None]]] = {
     "add worktree": (2, _add_worktree),
     "remove worktree": (1, _remove_worktree),
     "pack": (1, _pack),
+    "mend": (2, _mend),
 }
 """Every step with its weight."""

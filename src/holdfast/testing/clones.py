@@ -56,7 +56,16 @@ _NUMBERED = {
     "backlog.added",
     "order.given",
     "fact.added",
+    "blocker.added",
+    "next.added",
+    "plan.proposed",
+    "handoff.made",
+    "control.fired",
+    "error.met",
+    "legal.reviewed",
+    "batch.created",
 }
+"""Every event that gives out a short id."""
 
 
 class History:

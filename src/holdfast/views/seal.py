@@ -47,10 +47,7 @@ def condition(found: bytes) -> str:
         return "broken"
     if not text.strip() or "\0" in text:
         return "broken"
-    lines = text.splitlines()
-    if any(line.startswith("<<<<<<< ") for line in lines) and any(
-        line.startswith(">>>>>>> ") for line in lines
-    ):
+    if marker_line(found):
         return "broken"
     at = text.find(MARK)
     if at < 0:
@@ -58,6 +55,14 @@ def condition(found: bytes) -> str:
     start = at + _HASH_AT
     found_hash = text[start : start + _LENGTH]
     return "intact" if _hash(text[:start] + text[start + _LENGTH :]) == found_hash else "edited"
+
+
+def marker_line(found: bytes) -> int:
+    """The line, from 1, in which a conflict begins that a merge left in a file; 0 if there is none."""
+    lines = found.splitlines()
+    if not any(line.startswith(b">>>>>>> ") for line in lines):
+        return 0
+    return next((number for number, line in enumerate(lines, 1) if line.startswith(b"<<<<<<< ")), 0)
 
 
 def _hash(text: str) -> str:

@@ -14,7 +14,7 @@ _SHOWN = 5
 
 def alerts(session: Session) -> list[str]:
     """One line for each: git moved, files that the session refers to changed, somebody else is at work on it."""
-    found = [*_git(session), *_others(session)]
+    found = _git(session)
     try:
         stale = session.stale()
     except HoldfastError:
@@ -25,7 +25,7 @@ def alerts(session: Session) -> list[str]:
     ]
     if len(stale) > _SHOWN:
         found.append(f"CHANGED {len(stale) - _SHOWN} more files: `holdfast ref check`")
-    return found
+    return found + _others(session)
 
 
 def _git(session: Session) -> list[str]:

@@ -12,6 +12,7 @@ import os
 from holdfast.core import contested
 from holdfast.core.hashing import blake2b
 from holdfast.core.ids import safe_name
+from holdfast.core.stream import is_stream_name
 from holdfast.errors import HoldfastError, NoSession
 from holdfast.typed import TYPE_CHECKING, Any, Record
 from holdfast.workspace.session import Session
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from holdfast.workspace.workspace import Workspace
 
 LOOKED_AT = 30
-"""How many of the newest sessions are opened to find an unfinished one."""
+"""How many of the newest sessions are opened to find the one that was written last."""
+AT_MOST = 300
+"""How many are opened if all of those are finished."""
 
 
 class Choice(Record):
@@ -42,23 +45,37 @@ def pick(workspace: Workspace) -> Choice:
             session = None  # its branch is not checked out, or it was archived
         if session is not None and is_unfinished(session.peek().state):
             return Choice(session, "it is the current one of this worktree")
-    candidates = []
-    for stream in workspace.newest(workspace.user, LOOKED_AT):
-        session = Session(workspace, stream)
-        if is_unfinished(session.peek().state):
-            candidates.append(session)
+    streams, total = workspace.page(workspace.user, AT_MOST)
+    if not streams:  # perhaps there is no workspace any more: nothing may be written where it was
+        raise NoSession(f"{workspace.user} has no session here.")
+    crashed = [
+        Session(workspace, f"sessions/{name}")
+        for name in _left_by_the_dead(workspace)
+        if name.partition("/")[0] == workspace.user and is_stream_name(f"sessions/{name}")
+    ]
+    if left := _unfinished(crashed, AT_MOST):
+        return Choice(left[0], "its agent is gone and left it unfinished; it is the newest such session")
+    candidates = _unfinished([Session(workspace, stream) for stream in streams], LOOKED_AT)
     if not candidates:
-        raise NoSession(f"{workspace.user} has no unfinished session here.")
-    gone = _left_by_the_dead(workspace)
-    for session in candidates:
-        if f"{session.user}/{session.id}" in gone:
-            return Choice(session, "its agent is gone and left it unfinished; it is the newest such session")
+        among = f" among the newest {AT_MOST}" if total > AT_MOST else ""
+        raise NoSession(f"{workspace.user} has no unfinished session{among} here.")
     for session in candidates:
         if session.peek().state["decisions"]["open"]:
             return Choice(
                 session, "it is the newest unfinished session with a decision that was never confirmed"
             )
     return Choice(candidates[0], f"it is the newest unfinished session of {workspace.user}")
+
+
+def _unfinished(sessions: list[Session], enough: int) -> list[Session]:
+    """Those that are unfinished, the one with the latest commit first. Once there is one, ``enough`` are looked at."""
+    found: list[Session] = []
+    for number, session in enumerate(sessions):
+        if number >= enough and found:
+            break
+        if is_unfinished(session.peek().state):
+            found.append(session)
+    return sorted(found, key=lambda session: session.peek().state["head"], reverse=True)
 
 
 def is_unfinished(state: dict[str, Any]) -> bool:
@@ -71,7 +88,7 @@ def _left_by_the_dead(workspace: Workspace) -> set[str]:
         people = workspace.presence.who()
     except HoldfastError:
         return set()
-    dead = {person["session"] for person in people if person["state"] == "gone"}
+    dead = {person["session"] for person in people if person["state"] == "gone" and person["session"]}
     return dead - {person["session"] for person in people if person["state"] != "gone"}
 
 

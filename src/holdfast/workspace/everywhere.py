@@ -33,18 +33,21 @@ def everywhere(workspace: Workspace) -> list[dict[str, Any]]:
             if os.path.realpath(root) != os.path.realpath(store.root):
                 for stream in store.sessions_in(root):
                     add(stream, f"worktree {tree.path}")
-        for ref in git_ask.lines(
-            store.root, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes"
-        ):
+        for ref in _branches(store.root):
             for stream in _in_ref(store.root, ref):
                 add(stream, ref.removeprefix("refs/heads/").removeprefix("refs/remotes/"))
-        for stream in store.kept_sessions():
-            if stream not in found:
-                add(stream, "kept")
+        for stream in store.kept_sessions(set(found)):
+            add(stream, "kept")
     return [
         {"session": last_part(stream), "user": owner(stream), "places": found[stream]}
         for stream in sorted(found, key=last_part, reverse=True)
     ]
+
+
+def _branches(root: str) -> list[str]:
+    """All branches, also those of remotes; a remote's HEAD is only another name for one of them."""
+    named = git_ask.lines(root, "for-each-ref", "--format=%(refname) %(symref)", "refs/heads", "refs/remotes")
+    return [line.strip() for line in named if len(line.split()) == 1]
 
 
 def _top(root: str) -> str:

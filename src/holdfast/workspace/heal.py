@@ -23,7 +23,7 @@ def heal(workspace: Workspace) -> list[Fault]:
     store = files_store(workspace)
     if store is None:
         return publish.check(workspace, fix=True)
-    from holdfast.store import checkup, git_ask, restore
+    from holdfast.store import checkup, git_ask, git_setup, restore
     from holdfast.workspace.heal_pages import heal_pages
 
     conflicted = git_ask.unmerged(store.root) if store.in_git else []
@@ -56,8 +56,13 @@ def heal(workspace: Workspace) -> list[Fault]:
         back = []
     # Untracked, it would stand in the way of the next merge that brings it.
     named = [f.where for f in faults if f.action == checkup.WRITTEN_AGAIN and store.in_git]
-    named = [path for path in named if git_ask.tracked(store.root, [os.path.dirname(path)])]
-    staged = sorted({*segments, *moved, *back, *named, *marks, *views, *made, *_tracked_views(store, faults)})
+    named = [path for path in named if git_ask.tracked(store.root, _folders_of(path))]
+    anew = {*_tracked_views(store, faults), *_tracked_segments(store, faults)}
+    staged = sorted({*segments, *moved, *back, *named, *marks, *views, *made, *anew})
+    if store.in_git and git_setup.views_are_local(store.root):
+        staged = [path for path in staged if os.path.basename(path) not in publish.VIEWS]
+        faults += [_kept_out(path) for path in git_setup.untrack_views(store.root)]
+        conflicted = [path for path in conflicted if path not in views]
     if staged and not git_ask.stage(store.root, staged):
         faults.append(Fault("", ".", "git did not stage the healed files", action="stage them with git add"))
     for path in conflicted:
@@ -65,7 +70,15 @@ def heal(workspace: Workspace) -> list[Fault]:
             faults.append(
                 Fault("", path, "a merge left it in conflict", action="not ours to settle: edit it")
             )
-    return faults + (heal_pages(workspace) if store.in_git else [])
+    return faults + heal_pages(workspace)
+
+
+def _folders_of(path: str) -> list[str]:
+    """The folders of an archived session: git may have its joined segments, and nothing else of it."""
+    from holdfast.store.segments import EVENTS
+
+    folder = os.path.dirname(path)
+    return [folder, f"{EVENTS}/{folder}"]
 
 
 def files_store(workspace: Workspace) -> FilesStore | None:
@@ -75,6 +88,11 @@ def files_store(workspace: Workspace) -> FilesStore | None:
     from holdfast.store.files import FilesStore
 
     return workspace.store if isinstance(workspace.store, FilesStore) else None
+
+
+def _kept_out(path: str) -> Fault:
+    """A view that another branch has in git, where views stay out of it."""
+    return Fault("", path, "a view that a merge brought into git", harmless=True, action="no longer tracked")
 
 
 def _is_mark(path: str) -> bool:
@@ -109,9 +127,18 @@ def _settled(store: FilesStore, path: str) -> Fault:
     return Fault(stream, path, "a merge left it in conflict", harmless=True, action="all sides joined")
 
 
+def _tracked_segments(store: FilesStore, faults: list[Fault]) -> list[str]:
+    """Segments that were restored: what git would commit of them otherwise is the damage."""
+    from holdfast.store import git_ask, restore
+
+    mended = [fault.where for fault in faults if restore.RESTORED in fault.action]
+    return sorted(git_ask.tracked(store.root, mended)) if mended and store.in_git else []
+
+
 def _tracked_views(store: FilesStore, faults: list[Fault]) -> list[str]:
     """Views that were made anew and that git tracks: staged, so that the next git commit has them right."""
     from holdfast.store import git_ask
 
-    made = [f.where for f in faults if f.action == "made anew" and os.path.basename(f.where) in publish.VIEWS]
+    made = [fault.where.partition(":")[0] for fault in faults if fault.action == "made anew"]
+    made = [path for path in made if os.path.basename(path) in publish.VIEWS]
     return sorted(git_ask.tracked(store.root, made)) if made and store.in_git else []

@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 
 from holdfast.errors import HoldfastError
-from holdfast.store import git_ask
+from holdfast.store import git_ask, git_setup, layout
+from holdfast.store.find import FOLDER
 from holdfast.store.project_folder import CONTINUE, HANDOFF, ProjectFolder, beside
 from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING, Any
-from holdfast.views import agents_md, parts
+from holdfast.views import agents_md, parts, seal
+from holdfast.workspace import publish
 from holdfast.workspace.handover import AGENTS, project_state, refresh_block
 
 if TYPE_CHECKING:
@@ -30,7 +32,8 @@ def heal_pages(workspace: Workspace) -> list[Fault]:
     if folder is None:
         return []
     faults = []
-    conflicted = git_ask.unmerged(folder.root)
+    in_git = git_setup.in_git(workspace.where)
+    conflicted = git_ask.unmerged(folder.root) if in_git else []
     for name in (CONTINUE, HANDOFF, AGENTS):
         if name not in conflicted:
             continue
@@ -42,7 +45,43 @@ def heal_pages(workspace: Workspace) -> list[Fault]:
             faults.append(
                 Fault("", name, "a merge left it in conflict", action="not ours to settle: edit it")
             )
+    marked = check_markers(workspace, fix=True, but=tuple(conflicted))
+    made = [fault.where.rpartition(":")[0] for fault in marked if fault.harmless]
+    if in_git and made and (tracked := git_ask.tracked(folder.root, made)):
+        git_ask.stage(folder.root, sorted(tracked))
+    return faults + marked
+
+
+def check_markers(workspace: Workspace, *, fix: bool, but: tuple[str, ...] = ()) -> list[Fault]:
+    """Conflict markers that somebody committed or left in pages and settings. With ``fix``, pages that are views are
+    made anew; what people write in is theirs to edit. Files in ``but`` are told of elsewhere."""
+    folder = beside(workspace.where)
+    if folder is None:
+        return []
+    faults = []
+    for name in (CONTINUE, HANDOFF, AGENTS, *(f"{FOLDER}/{name}" for name in layout.FILES)):
+        found = _content(folder, name) if name not in but else None
+        line = seal.marker_line(found) if found else 0
+        if not line or (name == AGENTS and not agents_md.has_block(found)):
+            continue
+        where = f"{name}:{line}"
+        if name in (CONTINUE, HANDOFF):
+            if fix:
+                _made_anew(workspace, folder, name)
+            action = "made anew" if fix else "`holdfast heal` makes it anew"
+            faults.append(Fault("", where, publish.MARKERS, harmless=True, action=action))
+        else:
+            action = "not ours to settle: edit it, keep what is right"
+            faults.append(Fault("", where, publish.MARKERS, action=action))
     return faults
+
+
+def _content(folder: ProjectFolder, name: str) -> bytes | None:
+    """The bytes of a page or of a file in the workspace's folder; none if it cannot be read."""
+    try:
+        return folder.read_own(name) if name.startswith(FOLDER) else folder.read(name)
+    except (HoldfastError, OSError):
+        return None
 
 
 def _made_anew(workspace: Workspace, folder: ProjectFolder, name: str) -> bool:

@@ -12,8 +12,9 @@ import os
 
 from holdfast.core import moment
 from holdfast.core.hashing import blake2b
-from holdfast.errors import Conflict, Refused, Unavailable
+from holdfast.errors import Conflict, HoldfastError, Refused, Unavailable
 from holdfast.store import find
+from holdfast.store.protocol import Fault
 from holdfast.store.shared_folder import Process, SharedFolder, agent, identify, is_alive, is_kin, program
 from holdfast.typed import TYPE_CHECKING, Any, Record
 from holdfast.workspace.gate import passed_value
@@ -52,7 +53,12 @@ class Lease(Record):
     def check(self) -> None:
         """Raise ``LeaseLost`` unless the lease is still this one's."""
         record = self.presence.folder.get(f"leases/{self.name}")
-        if record is None or record["number"] != self.number or record["holder"] is None:
+        if (
+            record is None
+            or record["number"] != self.number
+            or not self.presence.is_mine(record["holder"])
+            or self.presence.is_outrun(self.name, self.number)
+        ):
             raise LeaseLost(f"The lease on {self.name} was taken by somebody else; nothing was written.")
 
     def release(self) -> None:
@@ -76,6 +82,7 @@ class Presence:
             raise Unavailable(f"Presence cannot be written ({error.strerror}).") from error
         self._workspace = workspace
         self._root = os.path.dirname(where)
+        self._top = find.project_root(self._root)
         self._here = identify()
         self.is_program = False
         """The process is a program of its own, and all that it starts belongs to it."""
@@ -95,26 +102,27 @@ class Presence:
         known = self.folder.get(name)
         if known and age is not None and age < FRESH_MS and (session is None or known["session"] == session):
             return
-        record = known or {"since": moment.iso(now), "claims": {}}
-        self.folder.put(
-            name,
-            {
-                **record,
-                "by": self._workspace.by,
-                "user": self._workspace.user,
-                "session": session or record.get("session"),
-                "worktree": self._root,
-                "process": list(self.process),
-                "seen": moment.iso(now),
-            },
-        )
+        with self.folder.held("claims"):  # another command of this agent may be claiming
+            record = self.folder.get(name) or {"since": moment.iso(now), "claims": {}}
+            self.folder.put(
+                name,
+                {
+                    **record,
+                    "by": self._workspace.by,
+                    "user": self._workspace.user,
+                    "session": session or record.get("session"),
+                    "worktree": self._root,
+                    "process": list(self.process),
+                    "seen": moment.iso(now),
+                },
+            )
 
     def who(self) -> list[dict[str, Any]]:
         """Everybody, with ``state`` alive, gone or elsewhere (on another machine: it cannot be told from here)."""
         found = []
         for name in self.folder.names("agents"):
-            record = self.folder.get(f"agents/{name}")
-            if record is None:
+            record = self.folder.get(f"agents/{name}") or self.folder.get_other(f"agents/{name}")
+            if record is None or self._is_foreign(record):
                 continue
             state = _STATES[self._is_alive(record)]
             if state == "gone" and self._is_old(record):
@@ -128,6 +136,10 @@ class Presence:
             return is_alive(Process(*record["process"]), self._here)
         except (TypeError, KeyError):
             return False
+
+    def _is_foreign(self, record: dict[str, Any]) -> bool:
+        """Whether a record came here with a copy of the repository. On another machine paths mean something else."""
+        return self._is_alive(record) is not None and not self.folder.is_of_here(str(record["worktree"]))
 
     def _is_old(self, record: dict[str, Any]) -> bool:
         from holdfast.workspace.workspace import wall_clock
@@ -185,31 +197,30 @@ class Presence:
 
     def _plain(self, path: str) -> str:
         """A path as all worktrees of the repository call it."""
-        full = os.path.abspath(path)
-        inside = os.path.relpath(full, self._root)
-        if inside.startswith(".."):
-            raise Refused(f"{path[:120]} is not in {self._root}; nothing was claimed.")
+        inside = os.path.relpath(os.path.abspath(path), self._top)
+        if inside.split(os.sep)[0] == os.pardir:
+            raise Refused(
+                f"{path[:120]} is not in {self._top}; nothing was claimed.",
+                hint="Name a file or folder of this project.",
+            )
         return inside
 
     # -- leases -------------------------------------------------------------------------------------------
 
-    def lease(self, session: str) -> Lease:
-        """Take the lease on a session (``user/id``): free, or held by this process, or by one that is gone."""
+    def lease(self, session: str, *, anyway: bool = False) -> Lease:
+        """Take the lease on a session (``user/id``): free, or held by this process, or by one that is gone; ``anyway``:
+        also by one of which nobody here can say whether it is gone."""
         from holdfast.workspace.workspace import wall_clock
 
         name = session.replace("/", "+")
         with self.folder.held(f"leases/{name}"):
             record = self.folder.get(f"leases/{name}")
             number = record["number"] if record else 0
-            if record and record["holder"] is not None:
-                holder = record["holder"]
-                mine = holder["process"] == list(self.process) and holder["by"] == self._workspace.by
-                if mine:
-                    return Lease(self, name, number)
-                if self._is_alive(holder) is not False:
-                    raise Held(
-                        f"{session} is held by {holder['by']} since {holder['since']}; nothing was changed."
-                    )
+            if record and self.is_mine(record["holder"]) and not self.is_outrun(name, number):
+                return Lease(self, name, number)
+            for found in self._leases(name):
+                self._refuse(session, found["holder"], anyway=anyway)
+                number = max(number, found["number"])
             holder = {
                 "by": self._workspace.by,
                 "since": moment.iso(wall_clock()),
@@ -218,15 +229,75 @@ class Presence:
             }
             # Durable: a number that a power cut takes back would be given out twice.
             self.folder.put(f"leases/{name}", {"number": number + 1, "holder": holder}, durable=True)
+            if self.is_outrun(name, number + 1):  # at the same moment, by one who writes elsewhere
+                self.folder.put(f"leases/{name}", {"number": number + 1, "holder": None}, durable=True)
+                raise Held(f"{session} was taken by somebody else at this moment; nothing was changed.")
             return Lease(self, name, number + 1)
+
+    def _leases(self, name: str) -> list[dict[str, Any]]:
+        """The records of a lease: one, or two if not all agents of this worktree can write to the same place."""
+        found = (self.folder.get(f"leases/{name}"), self.folder.get_other(f"leases/{name}"))
+        return [record for record in found if record is not None]
+
+    def _refuse(self, session: str, holder: dict[str, Any] | None, *, anyway: bool) -> None:
+        if holder is None or self.is_mine(holder) or self._is_foreign(holder):
+            return
+        alive = self._is_alive(holder)
+        if alive is False or (alive is None and anyway):
+            return
+        said = f"{session} is held by {holder['by']} since {holder['since']}"
+        if alive:
+            raise Held(f"{said}; nothing was changed.")
+        raise Held(
+            f"{said}, elsewhere: on another machine or in another container. Nothing was changed.",
+            hint="Nobody can tell from here whether it is still at work. If you know that it is gone: "
+            "`holdfast claim --anyway`.",
+        )
+
+    def is_mine(self, holder: dict[str, Any] | None) -> bool:
+        """Whether the holder of a lease is this agent."""
+        return bool(
+            holder
+            and holder["process"] == list(self.process)
+            and holder["by"] == self._workspace.by
+            and holder["worktree"] == self._root
+        )
+
+    def is_outrun(self, name: str, number: int) -> bool:
+        """Whether an agent that writes to the other place has a lease with this number or a later one."""
+        other = self.folder.get_other(f"leases/{name}")
+        holder = other["holder"] if other else None
+        return bool(other and holder and other["number"] >= number and not self._is_foreign(holder))
 
     def holder(self, session: str) -> dict[str, Any] | None:
         """Who has the lease on a session, with ``state`` and ``number``; None if it is free."""
-        record = self.folder.get(f"leases/{session.replace('/', '+')}")
-        if record is None or record["holder"] is None:
+        held = [
+            record
+            for record in self._leases(session.replace("/", "+"))
+            if record["holder"] is not None and not self._is_foreign(record["holder"])
+        ]
+        if not held:
             return None
+        record = max(held, key=lambda record: int(record["number"]))
         state = _STATES[self._is_alive(record["holder"])]
         return {**record["holder"], "number": record["number"], "state": state}
+
+
+def check(workspace: Workspace) -> list[Fault]:
+    """Whether the agents in other worktrees of the repository can be seen from here."""
+    from holdfast.workspace.heal import files_store
+
+    store = files_store(workspace)
+    if store is None or not store.in_git:
+        return []
+    try:
+        if workspace.presence.folder.shared:
+            return []
+    except HoldfastError:
+        pass
+    what = "presence is kept here: the git directory cannot be written, so other worktrees do not see who is here"
+    action = "allow writing to holdfast/ in the git directory if they should"
+    return [Fault("", "local/presence", what, harmless=True, action=action)]
 
 
 def of_agent(workspace: Workspace) -> Presence:

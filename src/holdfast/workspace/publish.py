@@ -16,6 +16,9 @@ VIEWS = {"state.json": "state_json", "STATE.md": "state_md"}
 """The views of a session and the modules that make them, loaded when one has to be made."""
 
 
+MARKERS = "conflict markers of a merge"
+
+
 def render(name: str, state: dict[str, Any]) -> bytes:
     """The bytes of a view."""
     text: str = import_module(f"holdfast.views.{VIEWS[name]}").render(state)
@@ -35,6 +38,10 @@ def publish(session: Session) -> list[Fault]:
             faults.append(_edited(session, note))
             continue
         session.workspace.store.put(note, render(name, working_set.state))
+        if found is not None and (line := seal.marker_line(found)):
+            faults.append(
+                Fault(session.stream, f"{note}:{line}", MARKERS, harmless=True, action="it was made anew")
+            )
     return faults
 
 
@@ -55,9 +62,9 @@ def check(workspace: Workspace, *, fix: bool, quick: bool = False) -> list[Fault
                 if fix:
                     workspace.store.put(note, render(name, state))
                 action = "made anew" if fix else "the next command makes it anew"
-                faults.append(
-                    Fault(stream, note, "the view is stale or broken", harmless=True, action=action)
-                )
+                line = seal.marker_line(found)
+                where, what = (f"{note}:{line}", MARKERS) if line else (note, "the view is stale or broken")
+                faults.append(Fault(stream, where, what, harmless=True, action=action))
     return faults
 
 

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 POINTER = "local/current"
 SALT = "local/salt"
 HOOK_LOG = "local/hooks.log"
+_ELSEWHERE = (
+    "Run `holdfast sessions` to see what there is here, `holdfast sessions --all` for other branches and worktrees "
+    "and for what `holdfast heal` brings back."
+)
 
 
 def wall_clock() -> int:
@@ -251,7 +255,7 @@ class Workspace:
         if len(matches) == 1:
             return Session(self, matches[0])
         if not matches:
-            raise NotFound(f"There is no session {name[:80]}.")
+            raise NotFound(f"There is no session {name[:80]}.", hint=_ELSEWHERE)
         some = ", ".join(f"{owner(stream)}/{last_part(stream)}" for stream in matches[:5])
         raise InvalidName(f"{name} can mean {len(matches)} sessions: {some}.", hint="Give more of the id.")
 
@@ -312,9 +316,11 @@ class Workspace:
 
     def doctor(self, *, fix: bool = False) -> list[Fault]:
         """Everything that is wrong in the workspace; with ``fix``, mend what can be mended without losing anything."""
-        return (
-            self.store.check(fix=fix) + publish.check(self, fix=fix) + gate.check(self) + self._hook_errors()
-        )
+        from holdfast.workspace import presence
+        from holdfast.workspace.heal_pages import check_markers
+
+        faults = self.store.check(fix=fix) + publish.check(self, fix=fix) + gate.check(self)
+        return faults + check_markers(self, fix=fix) + presence.check(self) + self._hook_errors()
 
     def _hook_errors(self) -> list[Fault]:
         """What went wrong in hooks, which never say so to the host that calls them."""

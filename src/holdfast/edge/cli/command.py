@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 
-from holdfast.errors import Usage
+from holdfast.errors import HoldfastError, Usage
 from holdfast.typed import TYPE_CHECKING, Any, NoReturn, Record
 
 if TYPE_CHECKING:
@@ -194,6 +194,14 @@ def on_session(
             for fault in workspace.publish():
                 sys.stderr.write(f"holdfast: {fault.where}: {fault.what}; {fault.action}.\n")
         return output
+
+
+def at_work(session: Session) -> None:
+    """Show others who works on the session. A courtesy: where it cannot be shown, the command has succeeded."""
+    try:
+        session.workspace.presence.beat(f"{session.user}/{session.id}")
+    except (HoldfastError, OSError):
+        pass
 
 
 def on_project(arguments: argparse.Namespace, act: Callable[[Project], Output]) -> Output:

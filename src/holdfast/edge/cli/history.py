@@ -64,6 +64,13 @@ def _log_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _brought(commits: list[str]) -> str:
+    """How many commits of the session came with a git commit."""
+    if not commits:
+        return ""
+    return f", {len(commits):,} commit{'' if len(commits) == 1 else 's'} of the session"
+
+
 def _log_of_git(session: Session, limit: int) -> Output:
     """The git commits that belong to the session."""
     from holdfast.store.git_setup import commits_of
@@ -71,7 +78,7 @@ def _log_of_git(session: Session, limit: int) -> Output:
     commits = commits_of(session.workspace.where, session.id, limit)
     lines = [
         f"{when(entry['at'])}  {paint(entry['commit'][:10], 'cyan')}  {clean(entry['subject'], 100)}"
-        f"  ({entry['how']}, by {clean(entry['by'], 30)})"
+        f"  ({entry['how']}{_brought(entry['session_commits'])}, by {clean(entry['by'], 30)})"
         for entry in commits
     ]
     text = "\n".join(lines) or "No git commit names the session or holds its segments."

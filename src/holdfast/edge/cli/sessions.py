@@ -6,7 +6,7 @@ import argparse
 
 from holdfast.core import contested
 from holdfast.core.stream import last_part, owner
-from holdfast.edge.cli.command import Command, Output, allow_secret, on_session, open_here
+from holdfast.edge.cli.command import Command, Output, allow_secret, at_work, on_session, open_here
 from holdfast.edge.render import clean, paint, table, when
 from holdfast.errors import HoldfastError, Usage
 from holdfast.store.protocol import Fault
@@ -32,6 +32,7 @@ def _start(arguments: argparse.Namespace) -> Output:
     phases = [name.strip() for name in arguments.phases.split(",")] if arguments.phases else None
     with open_here(arguments) as workspace:
         session = workspace.start(arguments.goal, phases=phases, op=arguments.op)
+        at_work(session)
         text = f"Session {paint(session.id, 'bold')} has begun and is the current one here."
         return Output(text, {"session": session.id, "user": session.user, "version": session.version})
 
@@ -173,8 +174,7 @@ def _resume(arguments: argparse.Namespace) -> Output:
             claimed = session.claim(take_over=arguments.take_over, op=arguments.op, expect=arguments.expect)
         handover.show_pause(session)
         output = _resumed(session, arguments.budget, claimed)
-        name = f"{session.user}/{session.id}"
-        _if_writable(session.workspace, "presence", lambda: session.workspace.presence.beat(name))
+        at_work(session)
         if not why:
             return output
         text = f"Going on with {session.user}/{session.id}: {why}.\n\n{output.text}"
@@ -249,7 +249,7 @@ def _sessions_arguments(parser: argparse.ArgumentParser) -> None:
 def _sessions(arguments: argparse.Namespace) -> Output:
     with open_here(arguments) as workspace:
         if arguments.all:
-            return _everywhere(workspace)
+            return _everywhere(workspace, arguments.user, arguments.limit)
         if arguments.archived:
             streams, total = _archived(workspace, arguments.user, arguments.limit)
         else:
@@ -271,11 +271,14 @@ def _sessions(arguments: argparse.Namespace) -> Output:
                     "archived_at": (state["archived"] or {}).get("at"),
                 }
             )
+    if not arguments.archived:
+        rows.sort(key=lambda row: row["updated_at"] or "", reverse=True)
     if not rows and (arguments.archived or more):
         said = "--archived shows what is archived." if more else "Nothing is archived."
         return Output(f"No sessions here. {said}", {"sessions": [], "total": 0})
     if not rows:
-        return Output("No sessions yet: holdfast start GOAL begins one.", {"sessions": [], "total": 0})
+        said = "holdfast start GOAL begins one; --all looks into other branches and worktrees."
+        return Output(f"No sessions here: {said}", {"sessions": [], "total": 0})
     cells = [
         (
             "→" if row["current"] else " ",
@@ -303,17 +306,20 @@ def _archived(workspace: Workspace, user: str | None, limit: int) -> tuple[list[
     return found[:limit], len(found)
 
 
-def _everywhere(workspace: Workspace) -> Output:
+def _everywhere(workspace: Workspace, user: str | None, limit: int) -> Output:
     from holdfast.workspace.everywhere import everywhere
 
-    rows = everywhere(workspace)
+    found = [row for row in everywhere(workspace) if user in (None, row["user"])]
+    rows = found[:limit]
     cells = [
         (row["session"], row["user"], ", ".join(clean(place, 60) for place in row["places"])) for row in rows
     ]
     text = table(cells, ("session", "user", "where")) if rows else "No sessions in any worktree or branch."
+    if len(found) > len(rows):
+        text += f"\n{len(found) - len(rows)} more: --limit N shows them."
     if any("kept" in row["places"] for row in rows):
-        text += "\nkept: its worktree is gone, its commits are not; `holdfast heal` brings it back."
-    return Output(text, {"sessions": rows, "total": len(rows)})
+        text += "\nkept: git has removed commits of it here, which are not lost; `holdfast heal` brings them back."
+    return Output(text, {"sessions": rows, "total": len(found)})
 
 
 def _switch_arguments(parser: argparse.ArgumentParser) -> None:
@@ -323,6 +329,7 @@ def _switch_arguments(parser: argparse.ArgumentParser) -> None:
 def _switch(arguments: argparse.Namespace) -> Output:
     with open_here(arguments) as workspace:
         session = workspace.switch(arguments.id)
+        at_work(session)
         return Output(
             f"{session.user}/{session.id} is now the current session here.",
             {"session": session.id, "user": session.user},

@@ -41,12 +41,12 @@ def _init(arguments: argparse.Namespace) -> Output:
     from holdfast.workspace.setup import init
 
     root, made = init(arguments.folder or os.getcwd(), given=arguments.folder is not None)
-    if not made:
-        text = f"{root} is a workspace already; nothing was changed."
-    else:
-        text = f"{root} is ready. Next: {paint('holdfast start GOAL', 'bold')}"
     told = _tell_git(root, arguments)
     hosts, shown = _tell_hosts(root, arguments, made=bool(made))
+    if not made:
+        text = f"{root} is a workspace already{'' if told or shown else '; nothing was changed'}."
+    else:
+        text = f"{root} is ready. Next: {paint('holdfast start GOAL', 'bold')}"
     data = {"workspace": root, "made": made, "git": told, "hosts": hosts}
     return Output("\n".join([text, *told, *shown]), data)
 
@@ -86,7 +86,7 @@ def _tell_git(root: str, arguments: argparse.Namespace) -> list[str]:
     if driver and git_setup.register_driver(root):
         told.append("This clone merges views without conflicts.")
     if arguments.commit_hook:
-        told.append(f"Commits name their session: {git_setup.install_hook(root)}")
+        told.append(git_setup.install_hook(root))
     return told
 
 

@@ -51,7 +51,9 @@ def _who(arguments: argparse.Namespace) -> Output:
         else "Nobody is here."
     )
     if not shared:
-        text += "\nOnly this worktree is seen: the git directory cannot be written, or there is none."
+        text += (
+            "\nOther worktrees do not see who is here: the git directory cannot be written, or there is none."
+        )
     return Output(text, {"people": people, "shared": shared})
 
 
@@ -59,7 +61,11 @@ def _claim_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "paths", nargs="*", metavar="PATH", help="files or folders (none: the session itself)"
     )
-    parser.add_argument("--anyway", action="store_true", help="also if somebody else works on them")
+    parser.add_argument(
+        "--anyway",
+        action="store_true",
+        help="also if somebody else works on them; a session: if you know that its holder elsewhere is gone",
+    )
 
 
 def _claim(arguments: argparse.Namespace) -> Output:
@@ -67,7 +73,7 @@ def _claim(arguments: argparse.Namespace) -> Output:
         presence = workspace.presence
         if not arguments.paths:
             session = workspace.session(arguments.session)
-            lease = presence.lease(f"{session.user}/{session.id}")
+            lease = presence.lease(f"{session.user}/{session.id}", anyway=arguments.anyway)
             presence.beat(f"{session.user}/{session.id}")
             return Output(
                 f"You hold {session.user}/{session.id}, number {lease.number}.",
@@ -115,7 +121,7 @@ def _release(arguments: argparse.Namespace) -> Output:
 
 
 def _hook_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", help="the file with the message, as git gives it to prepare-commit-msg")
+    parser.add_argument("file", help="the file with the message, as git gives it to the hook")
 
 
 def _hook(arguments: argparse.Namespace) -> Output:
@@ -160,7 +166,7 @@ COMMANDS = {
         ("holdfast release", "holdfast release src/billing"),
     ),
     "hook-commit-message": Command(
-        "Name the current session in a git commit's message; called by the prepare-commit-msg hook.",
+        "Name the current session in a git commit's message; called by the hooks of `init --commit-hook`.",
         _hook_arguments,
         _hook,
         ("holdfast hook-commit-message .git/COMMIT_EDITMSG",),

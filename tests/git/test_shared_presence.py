@@ -1,0 +1,180 @@
+"""Presence where it is shared, where it cannot be, and where it was copied."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from holdfast.edge.cli import main
+from holdfast.fs.process import identify, is_alive
+from holdfast.workspace.presence import Held, LeaseLost, Presence
+
+PLACE = "alice/2026-01-21-a1b2c3d4"
+
+
+@pytest.fixture
+def boxed(repository: Path, monkeypatch: pytest.MonkeyPatch):
+    """Presence of an agent that may read the git directory, but not write there."""
+    from holdfast.fs.posix import Posix
+
+    real = Posix.open
+
+    def refused(path: str, flags: int, *mode: int) -> int:
+        if path.startswith(str(repository / ".git")) and flags & 3:
+            raise PermissionError(13, "Permission denied", path)
+        return real(path, flags, *mode)
+
+    def make(by: str) -> Presence:
+        workspace = holdfast.open(by=by)
+        with monkeypatch.context() as patched:
+            patched.setattr(Posix, "open", staticmethod(refused))
+            return Presence(workspace)
+
+    return make
+
+
+def test_commands_of_one_agent_at_once_lose_no_claim(repository: Path, monkeypatch) -> None:
+    """While the first command of an agent says that it is here, a second one claims a path: it stays claimed."""
+    with holdfast.open(by="agent") as workspace:
+        slow, quick = Presence(workspace), Presence(workspace)
+        real = slow.folder.get
+
+        def overtaken(name: str) -> dict | None:
+            found = real(name)
+            monkeypatch.setattr(slow.folder, "get", real)
+            assert quick.claim(["quick.txt"]) == []
+            return found
+
+        monkeypatch.setattr(slow.folder, "get", overtaken)
+        assert slow.claim(["slow.txt"]) == []
+        (person,) = slow.who()
+    assert set(person["claims"]) == {"quick.txt", "slow.txt"}
+
+
+def test_a_copied_repository_knows_nobody_of_the_original(
+    repository: Path, tmp_path: Path, monkeypatch
+) -> None:
+    """Whoever works in the original neither holds nor claims anything in the copy."""
+    with holdfast.open(by="first") as workspace:
+        presence = Presence(workspace)
+        presence.beat(PLACE)
+        presence.claim(["src"])
+        presence.lease(PLACE)
+    copy = tmp_path / "copy"
+    shutil.copytree(repository, copy, symlinks=True)
+    monkeypatch.chdir(copy)
+    with holdfast.open(by="second") as workspace:
+        presence = Presence(workspace)
+        assert presence.who() == []
+        assert presence.holder(PLACE) is None
+        assert presence.claim(["src"]) == []
+        assert presence.lease(PLACE).number == 2
+
+
+def test_agents_in_one_worktree_see_each_other_whoever_is_boxed_in(repository: Path, boxed) -> None:
+    """An agent that cannot write to the git directory and one that can are warned of each other's claims and leases."""
+    inside = boxed("inside")
+    assert not inside.folder.shared
+    inside.beat(PLACE)
+    inside.claim(["src"])
+    with holdfast.open(by="outside") as workspace:
+        outside = Presence(workspace)
+        assert outside.folder.shared
+        assert {person["by"] for person in outside.who()} == {"inside"}
+        assert [entry["by"] for entry in outside.claim(["src/billing.py"])] == ["inside"]
+        outside.beat(PLACE)
+        outside.claim(["docs"])
+        lease = outside.lease(PLACE)
+        assert {person["by"] for person in inside.who()} == {"inside", "outside"}
+        assert [entry["by"] for entry in inside.claim(["docs"])] == ["outside"]
+        with pytest.raises(Held, match="outside"):
+            inside.lease(PLACE)
+        lease.release()
+        second = inside.lease(PLACE)
+        assert second.number > lease.number
+        with pytest.raises(Held, match="inside"):
+            outside.lease(PLACE)
+
+
+def test_doctor_says_that_presence_is_not_shared(repository: Path, capsys) -> None:
+    """Where the git directory cannot be written, other worktrees are not seen, and doctor says so."""
+    assert main(["doctor"]) == 0
+    assert "presence" not in capsys.readouterr().out
+    shutil.rmtree(repository / ".git" / "holdfast", ignore_errors=True)
+    (repository / ".git" / "holdfast").write_text("in the way")
+    assert main(["doctor"]) == 0
+    said = capsys.readouterr().out
+    assert "local/presence" in said
+    assert "other worktrees" in said
+
+
+def test_a_lease_is_not_believed_by_its_number_alone(repository: Path) -> None:
+    """If somebody removes the records, numbers begin anew: a holder from before is still not the one of now."""
+    with holdfast.open(by="old") as workspace, holdfast.open(by="new") as other:
+        old = Presence(workspace).lease(PLACE)
+        shutil.rmtree(repository / ".git" / "holdfast" / "presence")
+        new = Presence(other).lease(PLACE)
+        assert new.number == old.number
+        new.check()
+        with pytest.raises(LeaseLost):
+            old.check()
+
+
+def test_who_shows_whoever_started_a_session(repository: Path, capsys, monkeypatch) -> None:
+    """An agent that only ever typed `start` or `switch` is seen, with its session."""
+    monkeypatch.setenv("HOLDFAST_AGENT", "starter")
+    assert main(["start", "goal"]) == 0
+    capsys.readouterr()
+    assert main(["who", "--json"]) == 0
+    (person,) = json.loads(capsys.readouterr().out)["people"]
+    with holdfast.open() as workspace:
+        current = workspace.current()
+    assert (person["by"], person["session"], person["state"]) == ("starter", current, "alive")
+    monkeypatch.setenv("HOLDFAST_AGENT", "switcher")
+    assert main(["switch", current.partition("/")[2]]) == 0
+    capsys.readouterr()
+    assert main(["who", "--json"]) == 0
+    people = json.loads(capsys.readouterr().out)["people"]
+    assert {person["by"]: person["session"] for person in people} == {"starter": current, "switcher": current}
+
+
+def test_a_machine_that_changed_its_name_is_the_same_machine() -> None:
+    """On one boot, in one namespace, a process can be judged whatever the host is called at the moment."""
+    me = identify()
+    if not me.boot:
+        pytest.skip("this system does not name its boots")
+    assert is_alive(me._replace(host="its name of before"), me) is True
+    assert is_alive(me._replace(host="its name of before", start="1"), me) is False
+
+
+def test_a_lease_of_another_machine_is_taken_only_on_purpose(repository: Path, capsys) -> None:
+    """Nobody can say whether a holder elsewhere is alive: it keeps the session until a person says that it is gone."""
+    with holdfast.open(by="ghost") as workspace:
+        session = workspace.start("goal")
+        name = f"{session.user}/{session.id}"
+        away = identify()._replace(host="elsewhere", boot="another")
+        lost = Presence(workspace, away).lease(name)
+    capsys.readouterr()
+    assert main(["claim"]) == 1
+    said = capsys.readouterr().err
+    assert "elsewhere" in said
+    assert "holdfast claim --anyway" in said
+    assert main(["claim", "--anyway"]) == 0
+    with pytest.raises(LeaseLost):
+        lost.check()
+
+
+def test_a_living_holder_is_not_robbed_on_purpose_either(repository: Path, capsys) -> None:
+    """`claim --anyway` does not take the session of somebody who is there."""
+    with holdfast.open(by="living") as workspace:
+        session = workspace.start("goal")
+        Presence(workspace).lease(f"{session.user}/{session.id}").check()
+    capsys.readouterr()
+    assert main(["claim", "--anyway"]) == 1
+    said = capsys.readouterr().err
+    assert "living" in said
+    assert "--anyway" not in said

@@ -21,10 +21,6 @@ WRONG: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.xfail(
-    reason="Handle.log decodes with codec.decode, which neither checks nor skips; sense.commit_in does",
-    strict=True,
-)
 @pytest.mark.parametrize("parts", WRONG, ids=str)
 def test_the_log_shows_all_other_commits(project: Path, parts: dict[str, Any]) -> None:
     """`log`, `show --at` and `diff` pass over such a commit, as the state does; they neither crash nor show it."""

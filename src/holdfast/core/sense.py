@@ -7,6 +7,7 @@ left out of the state, and is named by ``holdfast doctor``; all others count.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 
 from holdfast.core import commit as codec
 from holdfast.core import ids
@@ -26,6 +27,16 @@ def commit_in(line: bytes) -> Commit:
     if what:
         raise Damaged(f"A commit makes no sense: {what}.")
     return commit
+
+
+def commits_in(lines: Iterable[bytes]) -> Iterator[Commit]:
+    """The commits in lines whose sums have been checked, without those that make no sense."""
+    for line in lines:
+        try:
+            commit = commit_in(line)
+        except Damaged:
+            continue
+        yield commit
 
 
 def fault_of(commit: Commit) -> str | None:

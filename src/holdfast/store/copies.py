@@ -61,7 +61,7 @@ def _part_stream(place: Place, lock: str, stream: str, old: str, new: str) -> No
         steps.replace(place.fs, os.path.join(events, own), content, tag=place.tag, durable=True)
         place.fs.unlink(os.path.join(events, name))
         place.fs.sync_folder(events)
-        note = Memory(new, highest=number, clock=memory.clock)
+        note = Memory(new, highest=number, clock=memory.clock, node=place.fs.stat_handle(fd).st_ino)
         place.fs.write_at(fd, encode_memory(note), 0)
     finally:
         place.fs.close(fd)

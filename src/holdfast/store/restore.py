@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 RESTORED = "commits restored"
 PUT_BACK = "put back where it belongs"
+REMOVED = "that git removed from the working tree before a git commit had them"
 
 
 def whole_lines(data: bytes) -> list[bytes]:
@@ -228,7 +229,7 @@ def _lost(place: Place, handle: StreamFiles, path: str) -> list[Fault]:
 
 def _removed(count: int) -> str:
     commits = "commit" if count == 1 else "commits"
-    return f"{count} {commits} that git removed from the working tree before a git commit had them"
+    return f"{count} {commits} {REMOVED}"
 
 
 def _is_cut(place: Place, stream: str, path: str) -> bool:

@@ -19,7 +19,7 @@ from holdfast.store.segments import Mark
 from holdfast.store.stream_note import ANYTHING, GROWN, NOTHING
 from holdfast.store.stream_put import StreamPut
 from holdfast.store.stream_reader import SUM_AND_END, Place, mark_in, marks_in
-from holdfast.store.writer import Memory, decode_memory, read_note
+from holdfast.store.writer import Memory, read_note
 from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class StreamFiles(StreamPut):
         """What this writer remembers; if it must have forgotten something, it takes a new identity first."""
         note = read_note(self._fs, self._lock_fd)
         if self._memory is None or note != self._note:
-            self._memory = decode_memory(note)
+            self._memory = self._remembered(note)
             self._note = note
         if self._memory and self._complete_for == (
             self._generation,
@@ -136,7 +136,7 @@ class StreamFiles(StreamPut):
             self._folder_stamp = -1
             self._names()
             self._note = read_note(self._fs, self._lock_fd)
-            memory = decode_memory(self._note)
+            memory = self._remembered(self._note)
             self._memory = memory if memory and memory.writer == writer else None
         self._own_generation = 0
         return self._memory or Memory(writer)
@@ -275,7 +275,7 @@ class StreamFiles(StreamPut):
             return ()
         try:
             with self.holding():
-                memory = decode_memory(read_note(self._fs, self._lock_fd))
+                memory = self._remembered(read_note(self._fs, self._lock_fd))
                 if memory is not None and memory.segment < 0:
                     self._mended(memory)
                 replay.take_over(self._place, self, paths)
@@ -298,7 +298,7 @@ class StreamFiles(StreamPut):
 
     def _make_sure(self) -> None:
         """Before a repeated operation is acknowledged: who wrote it may have died, or failed, before its sync."""
-        memory = decode_memory(read_note(self._fs, self._lock_fd))
+        memory = self._remembered(read_note(self._fs, self._lock_fd))
         if memory is not None and memory.segment < 0:
             self._mended(memory)
         for name in self._names():

@@ -32,6 +32,7 @@ class StreamNote(StreamReader):
         self._folder_fd = -1
         """The stream's folder: asking a handle is quicker than walking down a path."""
         self._lock_fd = -1
+        self._lock_node = 0
         self._held = False
         self._note = b""
         self._memory: Memory | None = None
@@ -56,6 +57,7 @@ class StreamNote(StreamReader):
             except FileNotFoundError:
                 steps.make_folders(self._fs, folder)
                 self._lock_fd = self._fs.open(path, os.O_RDWR | os.O_CREAT)
+            self._lock_node = self._fs.stat_handle(self._lock_fd).st_ino
         self._fs.lock(self._lock_fd)
         self._held = True
 
@@ -96,7 +98,7 @@ class StreamNote(StreamReader):
         if not isinstance(cursor, dict) or not self._is_own(cursor) or cursor["f"]:
             return False
         note = read_note(self._fs, self._lock_fd)
-        memory = decode_memory(note)
+        memory = self._remembered(note)
         if memory is None or self._complete_for != (self._generation, memory.writer, memory.highest):
             return False
         name = segments.name_of(self.stream, memory.writer, memory.segment)
@@ -131,8 +133,15 @@ class StreamNote(StreamReader):
             except OSError:
                 pass
 
+    def _remembered(self, note: bytes) -> Memory | None:
+        """The memory in a note that was written into this very file; none if a backup has brought it back, which knows
+        nothing of what was written since."""
+        memory = decode_memory(note)
+        return memory if memory is not None and memory.node == self._lock_node else None
+
     def _remember(self, memory: Memory, now: int = 0) -> None:
         """Write the note. The caller holds the stream."""
+        memory.node = self._lock_node
         note = encode_memory(memory)
         try:
             self._fs.write_at(self._lock_fd, note, 0)

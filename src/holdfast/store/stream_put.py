@@ -13,7 +13,7 @@ from holdfast.store.protocol import Appended, Cursor, Fault, Planned
 from holdfast.store.segments import UNREAD
 from holdfast.store.stream_note import GROWN, NOTHING, StreamNote
 from holdfast.store.stream_reader import Place, marks_in
-from holdfast.store.writer import Memory, decode_memory, read_note
+from holdfast.store.writer import Memory, read_note
 
 
 class StreamPut(StreamNote):
@@ -122,7 +122,7 @@ class StreamPut(StreamNote):
     def _empty_journal(self) -> None:
         """Sync the segment: nothing is in the journal alone any more."""
         self._sync()
-        memory = decode_memory(read_note(self._fs, self._lock_fd))
+        memory = self._remembered(read_note(self._fs, self._lock_fd))
         if memory is not None and memory.segment < 0:
             # Somebody else's sync has failed, which may be the reason why this one did not.
             with self.holding():
@@ -163,7 +163,7 @@ class StreamPut(StreamNote):
         except OSError:
             self._leave_journal()
             with self.holding():
-                memory = decode_memory(read_note(self._fs, self._lock_fd))
+                memory = self._remembered(read_note(self._fs, self._lock_fd))
                 if memory is not None and memory.writer == segments.writer_of(name):
                     self._remember(memory.but(segment=-segments.number_of(name)))
                     try:

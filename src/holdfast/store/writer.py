@@ -37,6 +37,7 @@ class Memory:
         "clock",
         "git_index",
         "highest",
+        "node",
         "numbers",
         "rows",
         "safe",
@@ -60,6 +61,7 @@ class Memory:
         clock: str = ids.ZERO,
         numbers: dict[str, int] | None = None,
         git_index: str = "",
+        node: int = 0,
     ) -> None:
         self.writer = writer
         self.segment = segment
@@ -78,6 +80,8 @@ class Memory:
         self.numbers = numbers or {}
         self.git_index = git_index
         """What git's index was when the segment was last seen not to be in it."""
+        self.node = node
+        """The inode of the lock file that this was noted in: a note in another one was set back together with it."""
 
     def grow(self, length: int, line_sum: str, commit_id: str, safe: int) -> None:
         """One more line of the segment was written."""
@@ -98,7 +102,7 @@ class Memory:
 
 def encode_memory(memory: Memory) -> bytes:
     """One line: checksum, the fields that every commit changes, those that stay, and last what may hold any text."""
-    lasting = f"{memory.writer} {memory.segment} {memory.highest}"
+    lasting = f"{memory.writer} {memory.segment} {memory.highest} {memory.node}"
     numbers = _encode(memory.numbers) if memory.numbers else "{}"
     texts = f'[{_text(memory.token)},{numbers},"{memory.git_index}"]'
     changing = f"{memory.size} {memory.sum or '-'} {memory.rows} {memory.safe} {memory.clock}"
@@ -113,19 +117,30 @@ def decode_memory(note: bytes) -> Memory | None:
         if int(note[:8], 16) != crc32(body):
             return None
         size, line_sum, rows, safe, clock, rest = body.decode().split(" ", 5)
-        writer, segment, token, highest, numbers, index = _lasting(rest)
+        writer, segment, token, highest, numbers, index, node = _lasting(rest)
         return Memory(
-            writer, segment, int(size), line_sum, int(rows), int(safe), token, highest, clock, numbers, index
+            writer,
+            segment,
+            int(size),
+            line_sum,
+            int(rows),
+            int(safe),
+            token,
+            highest,
+            clock,
+            numbers,
+            index,
+            node,
         )
     except (ValueError, TypeError):
         return None
 
 
 @lru_cache(maxsize=8)  # the same in many notes in a row
-def _lasting(rest: str) -> tuple[str, int, str, int, dict[str, int], str]:
-    writer, segment, highest, texts = rest.split(" ", 3)
+def _lasting(rest: str) -> tuple[str, int, str, int, dict[str, int], str, int]:
+    writer, segment, highest, node, texts = rest.split(" ", 4)
     token, numbers, index = json.loads(texts)
-    return writer, int(segment), token, int(highest), numbers, index
+    return writer, int(segment), token, int(highest), numbers, index, int(node)
 
 
 def remembered(fs: FileSystem, local: str, stream: str) -> Memory | None:

@@ -110,17 +110,26 @@ class Wrapped:
 class SameDisk(Wrapped):
     """Keeps the writer's identity when a state is written out elsewhere: the same disk after a restart.
 
-    The identity is tied to the inode and the change time of one file, which no copy can reproduce. Without
-    this layer every state would be opened as a copied folder is: by a new writer, who repairs nothing.
+    The identity is tied to the inode and the change time of one file, and a note to the inode of its file, which no
+    copy can reproduce. Without this layer every state would be opened as a copied folder is: by a new writer, who
+    repairs nothing.
     """
 
     def stat(self, path: str) -> os.stat_result:
         found = super().stat(path)
         if path.endswith("/local/anchor") and stat.S_ISREG(found.st_mode):
-            values = list(found)
-            values[stat.ST_INO] = 4711
-            return os.stat_result(values, {"st_ctime_ns": 1, "st_mtime_ns": found.st_mtime_ns})
+            return self._as_before(found)
         return found
+
+    def stat_handle(self, fd: int) -> os.stat_result:
+        found = super().stat_handle(fd)
+        return self._as_before(found) if "/local/locks/" in self.paths.get(fd, "") else found
+
+    @staticmethod
+    def _as_before(found: os.stat_result) -> os.stat_result:
+        values = list(found)
+        values[stat.ST_INO] = 4711
+        return os.stat_result(values, {"st_ctime_ns": 1, "st_mtime_ns": found.st_mtime_ns})
 
 
 class Killed(BaseException):

@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
-from holdfast.core import commit as codec
-from holdfast.core import fold, moment
+from holdfast.core import fold, moment, sense
 from holdfast.core.commit import Commit, Draft, Event
 from holdfast.core.numbers import Mint
 from holdfast.errors import Conflict, Forbidden, NotFound, Usage
@@ -201,9 +200,11 @@ class Handle:
     # -- the past -----------------------------------------------------------------------------------------
 
     def log(self, *, newest_first: bool = False) -> Iterator[Commit]:
-        """Every commit, decoded, in canonical order."""
-        tail = self.workspace.store.read(self.stream, None, newest_first=newest_first)
-        return map(codec.decode, tail.lines)
+        """Every commit that makes sense, decoded, in canonical order."""
+        return sense.commits_in(self._lines(newest_first=newest_first))
+
+    def _lines(self, *, newest_first: bool = False) -> Iterable[bytes]:
+        return self.workspace.store.read(self.stream, None, newest_first=newest_first).lines
 
     def at(self, when: int | str) -> dict[str, Any]:
         """The state as it was: at a version (the first N commits), or at a moment (ISO-8601 UTC)."""
@@ -211,7 +212,7 @@ class Handle:
         if isinstance(when, int):
             if not 0 <= when <= self.version:
                 raise NotFound(f"There is no version {when}; the stream has versions 0 to {self.version}.")
-            return fold.fold(state, (commit for commit, _ in zip(self.log(), range(when), strict=False)))
+            return fold.fold(state, (line for line, _ in zip(self._lines(), range(when), strict=False)))
         until = moment.iso(moment.parse(when))
         return fold.fold(state, (commit for commit in self.log() if commit.at <= until))
 

@@ -8,10 +8,10 @@ import pytest
 
 from holdfast.store import replay
 from holdfast.store.journal import Entry
+from holdfast.store.note import Memory
 from holdfast.store.stream_files import StreamFiles
 from holdfast.store.stream_put import StreamPut
 from holdfast.store.stream_reader import Place
-from holdfast.store.writer import Memory
 from holdfast.testing import scale
 from holdfast.testing.laboratory import Bench, Protocol, check_protocol, segment_class, sync_classes
 from holdfast.testing.protocols import PROTOCOLS

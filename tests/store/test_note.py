@@ -9,8 +9,8 @@ from pathlib import Path
 
 import holdfast
 from holdfast.store.files import FilesStore
+from holdfast.store.note import decode_memory
 from holdfast.store.segments import name_of
-from holdfast.store.writer import decode_memory
 from holdfast.workspace.session import Session
 from holdfast.workspace.workspace import Workspace
 

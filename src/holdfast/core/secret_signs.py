@@ -37,6 +37,9 @@ _SHAPE = bytes.maketrans(bytes(range(256)), b"x" * 9 + b" " * 5 + b"x" * 18 + b"
 """Spaces, tabs and line ends to spaces, all else to one letter: a long word is then a run of that letter."""
 _JSON_SHAPE = _SHAPE[: ord('"')] + b" " + _SHAPE[ord('"') + 1 :]
 """The same for JSON, where a quotation mark ends a word as well."""
+_NO_SIGNS = bytes(byte for byte in range(256) if byte not in b":={\\")
+JSON_SIGNS, JSON_SIGNS_WITH_OP, JSON_SIGNS_OF_EVENT = b":::", b"::::", b"{:::{"
+"""Of a commit's own fields, without and with an operation id; and of an event, before those of its data."""
 _CALM = bytes(byte for byte in range(128) if not chr(byte).isupper() and not chr(byte).isdigit())
 
 
@@ -55,17 +58,13 @@ def may_hold(text: str) -> bool:
     return at >= 0 and _begins_token(text, _long_words(data, shape, at))
 
 
-def may_be_in(content: bytes, objects: int) -> bool | None:
-    """The same of the JSON of a commit, as a whole; None if it cannot be told from that: a colon in it may be more than
-    the one behind a field's name, or there are more objects in it than those whose names the caller looks at."""
-    if (
-        len(content) > _LARGE
-        or content.count(b"{") != objects
-        or b"=" in content
-        or b"--" in content
-        or b'\\"' in content
-        or content.count(b":") != content.count(b'":')
-    ):
+def may_be_in(content: bytes, signs: bytes) -> bool | None:
+    """The same of the JSON of a commit, as a whole; None if it cannot be told from that.
+
+    ``signs`` are the colons and braces that belong to the JSON itself. If there are others, or equals signs or
+    backslashes, a text may name a secret, or an object hold fields whose names the caller has not looked at.
+    """
+    if len(content) > _LARGE or content.translate(None, _NO_SIGNS) != signs or b"--" in content:
         return None
     shape = content.translate(_JSON_SHAPE)
     at = shape.find(_RUN)

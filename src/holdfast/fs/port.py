@@ -11,6 +11,8 @@ import os
 
 from holdfast.typed import Protocol
 
+Buffer = bytes | memoryview
+
 
 class FileSystem(Protocol):
     """What the files engine may ask of an operating system."""
@@ -31,13 +33,16 @@ class FileSystem(Protocol):
         """Append to a handle that was opened with ``O_APPEND``; may write fewer bytes than asked."""
 
     def write_at(self, fd: int, data: bytes, offset: int) -> int:
-        """Overwrite in place. For notes, which may be lost, and journals, whose lines have sums: never for history."""
+        """Overwrite in place. Only for notes, which may be lost: never for history."""
 
     def truncate(self, fd: int, size: int) -> None:
         """Cut the file. Only for a torn tail, under the lock, after the tail was saved aside."""
 
     def sync(self, fd: int) -> None:
         """Return when the file's bytes and length are on the disk."""
+
+    def write_through(self, fd: int, data: Buffer, offset: int) -> int:
+        """Overwrite in place, and return when these bytes are on the disk. For journals only."""
 
     def sync_folder(self, path: str) -> None:
         """Return when the names in the folder are on the disk."""

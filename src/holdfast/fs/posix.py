@@ -5,6 +5,8 @@ from __future__ import annotations
 import fcntl
 import os
 
+from holdfast.fs.port import Buffer
+
 _ALWAYS = os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -17,6 +19,16 @@ def _full_sync(fd: int) -> None:
     fcntl.fcntl(fd, fcntl.F_FULLFSYNC)  # type: ignore[attr-defined,unused-ignore]
 
 
+def _write_through(fd: int, data: Buffer, offset: int) -> int:
+    return os.pwritev(fd, [data], offset, os.RWF_DSYNC)
+
+
+def _write_and_sync(fd: int, data: Buffer, offset: int) -> int:
+    done = os.pwrite(fd, data, offset)
+    Posix.sync(fd)
+    return done
+
+
 class Posix:
     """The port, bound to the operating system. Stateless: one instance serves everybody."""
 
@@ -27,6 +39,7 @@ class Posix:
     write_at = staticmethod(os.pwrite)
     truncate = staticmethod(os.ftruncate)
     sync = staticmethod(_sync if hasattr(os, "fdatasync") else _full_sync)
+    write_through = staticmethod(_write_through if hasattr(os, "RWF_DSYNC") else _write_and_sync)
     rename = staticmethod(os.rename)
     link = staticmethod(os.link)
     unlink = staticmethod(os.unlink)

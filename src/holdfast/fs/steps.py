@@ -23,15 +23,6 @@ def write_whole(fs: FileSystem, fd: int, data: bytes) -> None:
         data = data[done:]
 
 
-def write_whole_at(fs: FileSystem, fd: int, data: bytes, offset: int) -> None:
-    """Overwrite with all of ``data``; normally one call, more only after a short write."""
-    while True:
-        done = fs.write_at(fd, data, offset)
-        if done == len(data):
-            return
-        data, offset = data[done:], offset + done
-
-
 def read_whole(fs: FileSystem, path: str) -> bytes:
     """All bytes of a file."""
     fd = fs.open(path, os.O_RDONLY)

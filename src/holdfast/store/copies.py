@@ -11,7 +11,7 @@ import os
 
 from holdfast.fs import steps
 from holdfast.store import restore, segments
-from holdfast.store.writer import Memory, decode_memory, encode_memory, read_note
+from holdfast.store.note import Memory, decode_memory, encode_memory, read_note
 from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

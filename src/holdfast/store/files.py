@@ -17,11 +17,12 @@ from holdfast.store.failure import mapped
 from holdfast.store.git_head import GitHead
 from holdfast.store.inside import refuse_links
 from holdfast.store.journal import Habit
+from holdfast.store.note import remembered
 from holdfast.store.protocol import Appended, Capabilities, Cursor, Fault, Plan, Tail
 from holdfast.store.segments import EVENTS
 from holdfast.store.stream_files import StreamFiles
 from holdfast.store.stream_reader import Place
-from holdfast.store.writer import Identity, remembered
+from holdfast.store.writer import Identity
 
 _OPEN_STREAMS = 100
 """Streams with open files in one process."""
@@ -101,7 +102,9 @@ class FilesStore:
         expect: int | None = None,
         op: str | None = None,
     ) -> Appended:
-        handle = self._handle(stream)
+        handle = self._handles.get(stream)
+        if handle is None or self._pid != os.getpid():
+            handle = self._handle(stream)
         with handle.mutex:
             try:
                 return handle.append(plan, cursor, expect, op)

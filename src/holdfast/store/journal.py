@@ -8,8 +8,10 @@ makes sure of it. ``replay`` reads what a process that died has left.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
+from mmap import mmap
 
 from holdfast.fs import steps
 from holdfast.store import segments
@@ -21,8 +23,13 @@ if TYPE_CHECKING:
     from holdfast.store.stream_reader import Place
 
 FOLDER = "journals"
+_BLOCK = 4096
+"""Entries begin at multiples of it: no other one is touched when one is written, and disks can be written directly."""
 _HEAD = 120
 """No head of an entry is longer."""
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL
+_DIRECT = getattr(os, "O_DIRECT", 0)
+"""Past the page cache, which would have to be searched for what to write."""
 
 
 class Habit(Record):
@@ -55,6 +62,8 @@ class Journal:
         self._path = path
         self._fd = fd
         self._size = habit.size
+        self._page = mmap(-1, -(-(_HEAD + habit.window) // _BLOCK) * _BLOCK)  # aligned as a disk wants it
+        self._view = memoryview(self._page)
         self._at = 0
         self._round = 1
 
@@ -64,17 +73,17 @@ class Journal:
         fs = place.fs
         folder = os.path.join(place.local, FOLDER)
         path = os.path.join(folder, f"{flat}.{place.tag}")
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
+        steps.make_folders(fs, folder)
         try:
-            fd = fs.open(path, flags)
-        except FileNotFoundError:
-            steps.make_folders(fs, folder)
-            fd = fs.open(path, flags)
+            fd = fs.open(path, _FLAGS | _DIRECT)
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise
+            fd = fs.open(path, _FLAGS)  # a file system that knows no other way than through its cache
         journal = cls(fs, path, fd, place.habit)
         try:
             fs.try_lock(fd)  # it is new: nobody else has it
-            steps.write_whole_at(fs, fd, bytes(place.habit.size), 0)
-            fs.sync(fd)
+            fs.write_through(fd, memoryview(mmap(-1, place.habit.size)), 0)
             steps.sync_names(fs, folder, os.path.dirname(place.root))
         except OSError:
             journal.remove()
@@ -87,17 +96,18 @@ class Journal:
         return self._at > 0
 
     def put(self, segment: str, offset: int, data: bytes) -> bool:
-        """Add bytes of a segment, if there is room for them. They are on the disk after ``sync``."""
+        """Keep bytes of a segment: they are on the disk when this returns. False if there is no room for them."""
         entry = b"%x %b %d %d\n%b" % (self._round, segment.encode(), offset, len(data), data)
-        end = self._at + len(entry)
-        if end > self._size:
+        length = len(entry)
+        blocks = (length + _BLOCK - 1) & -_BLOCK
+        at = self._at
+        if at + blocks > self._size:
             return False
-        steps.write_whole_at(self._fs, self._fd, entry, self._at)
-        self._at = end
+        self._page[:length] = entry
+        if self._fs.write_through(self._fd, self._view[:blocks], at) != blocks:
+            raise OSError(errno.EIO, "an entry of a journal was written in part")
+        self._at = at + blocks
         return True
-
-    def sync(self) -> None:
-        self._fs.sync(self._fd)
 
     def clear(self) -> None:
         """Begin again: the segment was synced. Old entries stay until others take their place; they do no harm."""
@@ -132,14 +142,14 @@ def entries_in(data: bytes) -> Iterator[Entry]:
         end = data.find(b"\n", at, at + _HEAD)
         try:
             this, segment, offset, length = data[at : max(at, end)].split(b" ")
-            at = end + 1 + int(length)
-            entry = Entry(segment.decode(), int(offset), data[end + 1 : at])
+            entry = Entry(segment.decode(), int(offset), data[end + 1 : end + 1 + int(length)])
         except ValueError:
             return
         first = first or this
         if this != first or len(entry.data) != int(length) or not _is_whole(entry.data):
             return
         yield entry
+        at = (end + int(length) + _BLOCK) & -_BLOCK
 
 
 def _is_whole(data: bytes) -> bool:

@@ -16,7 +16,8 @@ from holdfast.errors import Forbidden, InvalidName
 from holdfast.fs import steps
 from holdfast.store import segments
 from holdfast.store.inside import refuse_links
-from holdfast.store.writer import Identity, Memory
+from holdfast.store.note import Memory
+from holdfast.store.writer import Identity
 from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ from holdfast.core import commit as codec
 from holdfast.core import ids
 from holdfast.fs import steps
 from holdfast.store import kept, segments
+from holdfast.store.note import Memory, read_note
 from holdfast.store.numbered import check_expected, check_op
 from holdfast.store.protocol import Appended, Cursor, Fault, Given, Ground, Plan, Tail
 from holdfast.store.segments import Mark
 from holdfast.store.stream_note import ANYTHING, GROWN, NOTHING
 from holdfast.store.stream_put import StreamPut
 from holdfast.store.stream_reader import SUM_AND_END, Place, mark_in, marks_in
-from holdfast.store.writer import Memory, read_note
 from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -45,20 +45,18 @@ class StreamFiles(StreamPut):
     def append(self, plan: Plan, cursor: Cursor, expect: int | None, op: str | None) -> Appended:
         if not self._sound:
             self.make_sound()
-        writer = (
-            self._place.identity.writer()
-        )  # before anything is read: a copied folder is put in order first
-        given = plan if type(plan) is Given and op is None and plan.planned.draft.op is None else None
+        given = plan if type(plan) is Given and op is None else None
         try:
             since = self._hold(cursor, given is not None and given.unread)
             try:
                 memory = self._memory
                 if given is None or since == ANYTHING or memory is None or self._is_full(memory):
-                    return self._append(plan, cursor, expect, op, since, writer)
+                    return self._append(plan, cursor, expect, op, since)
                 version = cursor["n"]
                 if since == GROWN:
                     version += memory.rows - mark_in(cursor, self._segment).rows
-                check_expected(self.stream, expect, version)
+                if expect is not None:
+                    check_expected(self.stream, expect, version)
                 return self._put(given.planned, memory, cursor, version, cursor["h"], since)
             finally:
                 if self._held:
@@ -67,10 +65,10 @@ class StreamFiles(StreamPut):
             self.close()
             raise
 
-    def _append(
-        self, plan: Plan, cursor: Cursor, expect: int | None, op: str | None, since: int, writer: str
-    ) -> Appended:
+    def _append(self, plan: Plan, cursor: Cursor, expect: int | None, op: str | None, since: int) -> Appended:
         """Append what the plan makes of all that is new."""
+        # Before anything is read: a copied folder is put in order first.
+        writer = self._place.identity.writer()
         if since == NOTHING:
             faults = self._faults(cursor["f"]) if cursor["f"] else ()
             tail = Tail([], cursor, cursor["n"], cursor["h"], False, faults)

@@ -9,10 +9,9 @@ from __future__ import annotations
 import os
 
 from holdfast.fs import steps
-from holdfast.store import segments
+from holdfast.store.note import Memory, decode_memory, encode_memory, read_note
 from holdfast.store.protocol import Cursor
 from holdfast.store.stream_reader import Place, StreamReader, mark_in
-from holdfast.store.writer import Memory, decode_memory, encode_memory, read_note
 
 _LAG_MS = 100
 """Short, so that a checkout that hides the segment finds nearly all of it noted: a writer that must have forgotten
@@ -50,16 +49,19 @@ class StreamNote(StreamReader):
     def lock(self) -> None:
         """Hold the stream: everybody else who wants to append waits."""
         if self._lock_fd < 0:
-            folder = os.path.join(self._place.local, "locks")
-            path = os.path.join(folder, f"{self._flat}.lock")
-            try:
-                self._lock_fd = self._fs.open(path, os.O_RDWR | os.O_CREAT)
-            except FileNotFoundError:
-                steps.make_folders(self._fs, folder)
-                self._lock_fd = self._fs.open(path, os.O_RDWR | os.O_CREAT)
-            self._lock_node = self._fs.stat_handle(self._lock_fd).st_ino
+            self._open_lock()
         self._fs.lock(self._lock_fd)
         self._held = True
+
+    def _open_lock(self) -> None:
+        folder = os.path.join(self._place.local, "locks")
+        path = os.path.join(folder, f"{self._flat}.lock")
+        try:
+            self._lock_fd = self._fs.open(path, os.O_RDWR | os.O_CREAT)
+        except FileNotFoundError:
+            steps.make_folders(self._fs, folder)
+            self._lock_fd = self._fs.open(path, os.O_RDWR | os.O_CREAT)
+        self._lock_node = self._fs.stat_handle(self._lock_fd).st_ino
 
     def holding(self) -> Holding:
         """Hold the stream for a while."""
@@ -79,11 +81,15 @@ class StreamNote(StreamReader):
         GROWN, only if commits may be left ``unread``: all that happened is in the note.
         """
         self.lock()
-        memory = self._memory
-        if cursor is not None and cursor is self._latest and memory is not None:
-            note = self._note
-            if self._fs.read(self._lock_fd, len(note), 0) == note and self._is_as_noted(memory):
-                return NOTHING
+        memory, note = self._memory, self._note
+        if (
+            cursor is self._latest
+            and cursor is not None
+            and memory is not None
+            and self._fs.read(self._lock_fd, len(note), 0) == note
+            and self._is_as_noted(memory)
+        ):
+            return NOTHING
         # What follows may renew the note and then be refused: the old cursor would look new again.
         self._latest = None
         if unread and self._only_grown(cursor):
@@ -95,18 +101,15 @@ class StreamNote(StreamReader):
 
         Then the note says all that the next commit must know of them.
         """
-        if not isinstance(cursor, dict) or not self._is_own(cursor) or cursor["f"]:
+        memory = self._memory
+        if memory is None or not isinstance(cursor, dict) or not self._is_own(cursor) or cursor["f"]:
             return False
         note = read_note(self._fs, self._lock_fd)
-        memory = self._remembered(note)
-        if memory is None or self._complete_for != (self._generation, memory.writer, memory.highest):
+        if not memory.follow(note):
             return False
-        name = segments.name_of(self.stream, memory.writer, memory.segment)
-        mark = mark_in(cursor, name)
-        if self._segment_path != self._path(name) or mark.rows != mark.lines or not self._is_as_noted(memory):
-            return False
-        self._memory, self._note = memory, note
-        return bool(mark.offset <= memory.size)
+        self._note = note
+        mark = mark_in(cursor, self._segment)
+        return mark.rows == mark.lines and mark.offset <= memory.size and self._is_as_noted(memory)
 
     def _is_as_noted(self, memory: Memory) -> bool:
         if self._segment_fd < 0 or self._complete_for[0] != self._generation:
@@ -141,7 +144,8 @@ class StreamNote(StreamReader):
 
     def _remember(self, memory: Memory, now: int = 0) -> None:
         """Write the note. The caller holds the stream."""
-        memory.node = self._lock_node
+        if memory.node != self._lock_node:
+            memory = memory.but(node=self._lock_node)
         note = encode_memory(memory)
         try:
             self._fs.write_at(self._lock_fd, note, 0)
@@ -149,17 +153,20 @@ class StreamNote(StreamReader):
             # Only a note: the next append compares it with the segment, whatever it says.
             self._memory = None
             return
-        self._memory, self._note, self._unnoted = memory, note, False
+        self._memory = memory
+        self._note = note
         self._noted_at = now
+        self._unnoted = False
         self._complete_for = (self._generation, memory.writer, memory.highest)
 
-    def _note_down(self, memory: Memory, now: int, *, alone: bool) -> None:
+    def _note_down(self, memory: Memory, now: int, alone: bool) -> None:
         """Write the note, unless it can wait: only while this handle appends alone, since others go by the note."""
         self._alone = self._alone + 1 if alone else 0
-        if self._alone > _ALONE and 0 <= now - self._noted_at < _LAG_MS:
-            self._memory, self._unnoted = memory, True
-        else:
+        if self._alone <= _ALONE or not 0 <= now - self._noted_at < _LAG_MS:
             self._remember(memory, now)
+        else:
+            self._memory = memory
+            self._unnoted = True
 
     def _catch_up(self) -> None:
         """Note what was appended since the last note, unless others have gone on from there."""

@@ -9,11 +9,11 @@ from holdfast.fs import steps
 from holdfast.store import segments
 from holdfast.store.blanks import laid_out
 from holdfast.store.journal import Journal
+from holdfast.store.note import Memory, read_note
 from holdfast.store.protocol import Appended, Cursor, Fault, Planned
 from holdfast.store.segments import UNREAD
 from holdfast.store.stream_note import GROWN, NOTHING, StreamNote
 from holdfast.store.stream_reader import Place, marks_in
-from holdfast.store.writer import Memory, read_note
 
 
 class StreamPut(StreamNote):
@@ -48,8 +48,8 @@ class StreamPut(StreamNote):
         try:
             memory.grow(len(line), commit.sum, commit_id, self._safe)
             if numbers:
-                memory.numbers = {**memory.numbers, **numbers}
-            self._note_down(memory, now, alone=since == NOTHING and not numbers)
+                memory = memory.but(numbers={**memory.numbers, **numbers})
+            self._note_down(memory, now, since == NOTHING and not numbers)
             self.unlock()
             self._make_durable(memory, line)
         except OSError as error:
@@ -61,20 +61,19 @@ class StreamPut(StreamNote):
 
     def _covering(self, cursor: Cursor, version: int, memory: Memory) -> Cursor:
         """The cursor moved behind the commit that was just written."""
-        name, commit_id, marks = self._segment, memory.clock, cursor["s"]
+        name, commit_id = self._segment, memory.clock
         newest = cursor.get("e")
-        if newest is None or newest[0] != name:
+        if newest is not None and newest[0] == name:
+            moved = cursor.copy()
+        else:
             marks = marks_in(cursor)
             newest = (name, *marks.get(name, UNREAD))
+            moved = {"g": (self._serial, self._generation), "s": marks, "f": cursor["f"]}
+        moved["n"] = version
+        moved["h"] = commit_id
         lines, first = newest[3] + 1, newest[4] or commit_id
-        return {
-            "g": (self._serial, self._generation),
-            "n": version,
-            "h": commit_id,
-            "s": marks,
-            "e": (name, memory.size, memory.rows, lines, first, commit_id, memory.sum, 0),
-            "f": cursor["f"],
-        }
+        moved["e"] = (name, memory.size, memory.rows, lines, first, commit_id, memory.sum, 0)
+        return moved
 
     def _make_durable(self, memory: Memory, line: bytes) -> None:
         """Outside the lock on purpose: processes wait for the disk at the same time, not one behind the other.
@@ -85,18 +84,18 @@ class StreamPut(StreamNote):
         journal, safe, size = self._journal, memory.safe, memory.size
         if journal is None:
             self._sync()
+        elif size - safe > journal.window:
+            self._empty_journal()
         else:
-            if len(line) < size - safe <= journal.window:
-                line = steps.read_range(self._fs, self._segment_fd, safe, size)
+            if size - safe > len(line):
+                line = self._fs.read(self._segment_fd, size - safe, safe)
             try:
-                kept = size - safe <= journal.window and journal.put(self._segment, safe, line)
+                kept = journal.put(self._segment, safe, line)
             except OSError:
                 self._give_journal_up()
-            else:
-                if kept:
-                    self._sync_journal(journal)
-                else:
-                    self._empty_journal()
+                raise
+            if not kept:
+                self._empty_journal()
         self._safe = size
 
     def _count_down(self) -> None:
@@ -110,14 +109,6 @@ class StreamPut(StreamNote):
             self._journal = Journal.create(self._place, self._flat)
         except OSError:
             self._until_journal = 16 * self._place.habit.after
-
-    def _sync_journal(self, journal: Journal) -> None:
-        try:
-            journal.sync()
-        except OSError:
-            # What was in it before may share a page with what was lost: it is synced where it belongs.
-            self._give_journal_up()
-            raise
 
     def _empty_journal(self) -> None:
         """Sync the segment: nothing is in the journal alone any more."""

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Callable
 from typing import TypeVar
 
-from holdfast.fs.port import FileSystem
+from holdfast.fs.port import Buffer, FileSystem
 
 T = TypeVar("T")
 
@@ -66,6 +66,12 @@ class Wrapped:
 
     def sync(self, fd: int) -> None:
         self.around("sync", self.paths.get(fd, ""), lambda: self.inner.sync(fd))
+
+    def write_through(self, fd: int, data: Buffer, offset: int) -> int:
+        """Two calls here, and what can happen between them."""
+        done = self.write_at(fd, bytes(data), offset)
+        self.sync(fd)
+        return done
 
     def sync_folder(self, path: str) -> None:
         self.around("sync_folder", path, lambda: self.inner.sync_folder(path))

@@ -18,7 +18,14 @@ import os
 from functools import lru_cache
 
 from holdfast.core.commit import Draft, Event, content_of
-from holdfast.core.secret_signs import is_name, may_be_in, may_hold
+from holdfast.core.secret_signs import (
+    JSON_SIGNS,
+    JSON_SIGNS_OF_EVENT,
+    JSON_SIGNS_WITH_OP,
+    is_name,
+    may_be_in,
+    may_hold,
+)
 from holdfast.errors import SecretFound, Usage
 from holdfast.typed import TYPE_CHECKING, Any
 
@@ -44,11 +51,13 @@ Finding = tuple[str, "Path", "Secret", Any]
 def passed(handle: Handle, draft: Draft) -> tuple[Draft, bytes]:
     """The draft as it may be written, and its content; raises ``SecretFound`` where it may not be written."""
     content = content_of(draft)
+    signs = JSON_SIGNS if draft.op is None else JSON_SIGNS_WITH_OP
     for kind, data, _ in draft.events:
         if kind in _PAIRED or (kind.startswith("x.") and _may_name(*data)):
             break
+        signs += JSON_SIGNS_OF_EVENT + b":" * len(data)
     else:
-        sign = may_be_in(content, 2 * len(draft.events))
+        sign = may_be_in(content, signs)
         if sign is False or (sign is None and not _may_hold(draft)):
             return draft, content
     judged = _judged(handle, draft)

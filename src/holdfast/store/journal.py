@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from holdfast.store.stream_reader import Place
 
 FOLDER = "journals"
-_BLOCK = 4096
+BLOCK = 4096
 """Entries begin at multiples of it: no other one is touched when one is written, and disks can be written directly."""
 _HEAD = 120
 """No head of an entry is longer."""
@@ -62,7 +62,7 @@ class Journal:
         self._path = path
         self._fd = fd
         self._size = habit.size
-        self._page = mmap(-1, -(-(_HEAD + habit.window) // _BLOCK) * _BLOCK)  # aligned as a disk wants it
+        self._page = mmap(-1, -(-(_HEAD + habit.window) // BLOCK) * BLOCK)  # aligned as a disk wants it
         self._view = memoryview(self._page)
         self._at = 0
         self._round = 1
@@ -99,7 +99,7 @@ class Journal:
         """Keep bytes of a segment: they are on the disk when this returns. False if there is no room for them."""
         entry = b"%x %b %d %d\n%b" % (self._round, segment.encode(), offset, len(data), data)
         length = len(entry)
-        blocks = (length + _BLOCK - 1) & -_BLOCK
+        blocks = (length + BLOCK - 1) & -BLOCK
         at = self._at
         if at + blocks > self._size:
             return False
@@ -149,7 +149,7 @@ def entries_in(data: bytes) -> Iterator[Entry]:
         if this != first or len(entry.data) != int(length) or not _is_whole(entry.data):
             return
         yield entry
-        at = (end + int(length) + _BLOCK) & -_BLOCK
+        at = (end + int(length) + BLOCK) & -BLOCK
 
 
 def _is_whole(data: bytes) -> bool:

@@ -8,7 +8,7 @@ import os
 
 from holdfast.errors import HoldfastError
 from holdfast.fs import steps
-from holdfast.store.journal import Habit
+from holdfast.store.journal import BLOCK, Habit
 from holdfast.store.protocol import LONG_TAIL
 from holdfast.testing.faults import Failure, Faulty
 from holdfast.testing.laboratory import PROJECT, SECOND, STREAM, Bench, Protocol
@@ -222,7 +222,7 @@ def reader_keeps_snapshot(bench: Bench) -> None:
     store.close()
 
 
-JOURNALS = Habit(after=1, size=3000, window=1200)
+JOURNALS = Habit(after=1, size=4 * BLOCK, window=1200)
 """A journal from the first commit on, so small that it is full after a few."""
 
 
@@ -271,7 +271,7 @@ def journals_of_two(bench: Bench) -> None:
 
 def journals_overtaken(bench: Bench) -> None:
     """A second process with a journal is acknowledged while the first one still waits for the sync of its own."""
-    _with_journals(bench, JOURNALS._replace(size=1 << 14, window=1 << 13))  # neither syncs the segment
+    _with_journals(bench, JOURNALS._replace(size=32 * BLOCK, window=2 * BLOCK))  # neither syncs the segment
     other = bench.store()
     bench.append(other)
     store = bench.store()

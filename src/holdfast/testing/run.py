@@ -19,7 +19,7 @@ from typing import Any
 
 from holdfast.fs.posix import POSIX
 from holdfast.store.files import FilesStore
-from holdfast.store.journal import FOLDER, Habit
+from holdfast.store.journal import BLOCK, FOLDER, Habit
 from holdfast.store.protocol import Store
 from holdfast.store.sqlite import SqliteStore
 from holdfast.testing import broken, clients, history, kills, power_cut, scale
@@ -34,7 +34,7 @@ BROKEN: dict[str, Callable[[Store, int], Store]] = {
 }
 
 
-JOURNALS = Habit(after=2, size=1 << 14, window=1 << 12)
+JOURNALS = Habit(after=2, size=32 * BLOCK, window=BLOCK)
 """A journal almost from the beginning, full after some thirty commits."""
 CARELESS: dict[str, Callable[[str, str], bool]] = {
     "careless": lambda call, path: True,

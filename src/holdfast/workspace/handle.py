@@ -213,6 +213,8 @@ class Handle:
             if not 0 <= when <= self.version:
                 raise NotFound(f"There is no version {when}; the stream has versions 0 to {self.version}.")
             return fold.fold(state, (line for line, _ in zip(self._lines(), range(when), strict=False)))
+        if not isinstance(when, str):
+            raise Usage(f"{when!r} is neither a version nor a moment.")
         until = moment.iso(moment.parse(when))
         return fold.fold(state, (commit for commit in self.log() if commit.at <= until))
 

@@ -242,10 +242,10 @@ def _archived(stream: str) -> Forbidden:
 
 
 def _receipt(appended: Appended) -> Receipt:
-    (commit_id, at, _, _, _, events, _), _, version, repeated = appended
-    for _, data, _ in events:
-        if isinstance(short := data.get("id"), str):
+    commit, _, version, repeated = appended
+    short = ""
+    for _, data, _ in commit.events:
+        if "id" in data and isinstance(data["id"], str):
+            short = data["id"]
             break
-    else:
-        short = ""
-    return Receipt._make((short, version, commit_id, at, repeated))
+    return Receipt._make((short, version, commit.id, commit.at, repeated))

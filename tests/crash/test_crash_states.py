@@ -86,7 +86,7 @@ def _until_the_last_call(make: Callable[..., Protocol], **options: bool) -> int:
                 seed=scale.seed(),
                 limit=scale.scaled(2),
                 acknowledged_only=True,
-                most=scale.scaled(20),
+                most=scale.scaled(12),
             )
         except LookupError:
             return states

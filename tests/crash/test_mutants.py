@@ -27,7 +27,11 @@ NEEDLESS = {
 """Syncs that no acknowledged commit depends on in these protocols, each with its reason."""
 
 
-TELLING = {"sync_read .state/events/sessions/kim/SESSION/SEGMENT": "reader keeps snapshot"}
+TELLING = {
+    "sync_read .state/events/sessions/kim/SESSION/SEGMENT": "reader keeps snapshot",
+    "sync .state/local/journals/JOURNAL after write": "journal",
+    "sync_folder .state/local/journals": "journal",
+}
 """Of the protocols that make a sync, the one that shows what it is for; it is tried first."""
 
 
@@ -69,8 +73,14 @@ def _caught_by(name: str, protocols: list[Protocol]) -> str | None:
 
     for protocol in sorted(protocols, key=lambda protocol: protocol.name != TELLING.get(name)):
         try:
+            # Drawn in any order: what a missing sync loses is seen in most states behind it, and soon.
             check_protocol(
-                protocol, seed=scale.seed(), limit=scale.scaled(4), acknowledged_only=True, drop=drop
+                protocol,
+                seed=scale.seed(),
+                limit=scale.scaled(4),
+                acknowledged_only=True,
+                most=scale.scaled(600),
+                drop=drop,
             )
         except Violation as violation:
             return f"{protocol.name}: {violation}"

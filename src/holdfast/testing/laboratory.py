@@ -184,7 +184,7 @@ def check_protocol(
 ) -> tuple[Checked, Bench]:
     """Record a protocol, open every state that a cut may leave, and cut ``again`` of the recoveries too.
 
-    ``most`` takes a sample of so many states; ``drop`` makes a mutant that leaves syncs out,
+    ``most`` draws so many of the states, in any order; ``drop`` makes a mutant that leaves syncs out,
     ``opened`` opens the states with another engine than the real one.
     """
     bench = Bench(seed, drop)
@@ -193,8 +193,8 @@ def check_protocol(
         protocol.run(bench)
         states = list(bench.states(seed=seed, limit=limit, acknowledged_only=acknowledged_only))
         rng = random.Random(seed)
-        if most is not None and len(states) > most:
-            states = rng.sample(states, most)
+        if most is not None:
+            states = rng.sample(states, min(most, len(states)))
         twice = set(rng.sample(range(len(states)), min(again, len(states))))
         second = left = 0
         for number, state in enumerate(states):

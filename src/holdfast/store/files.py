@@ -68,6 +68,7 @@ class FilesStore:
         if not stat.S_ISDIR(mode):
             raise Forbidden(f"{self.root} is not a folder.", hint="Move it aside; nothing in it was changed.")
         self._refuse_links("local/locks")
+        self._refuse_links("local/journals")
 
     def _start(self) -> None:
         """Everything that a forked child must not share with its parent."""
@@ -178,6 +179,7 @@ class FilesStore:
                 restore.put_back(self._place, [stream], self._handle)  # what is another's must not go with it
                 handle.lock()
                 try:
+                    handle.make_sound()  # what dead processes left of it goes too
                     checkup.remove_stream(self._place, stream)
                 finally:
                     handle.unlock()

@@ -177,8 +177,11 @@ def salvage(place: Place, handle_of: Callable[[str], StreamFiles], *, fix: bool 
     """Bring back every kept segment that the working tree has lost and that no ref leads to, or only name it.
 
     Not in the midst of a rebase, whose next step may bring the same file. Git is asked only if something is
-    missing. After a month those that git has are forgotten.
+    missing. After a month those that git has are forgotten. What waits in journals of dead processes comes first.
     """
+    from holdfast.store import replay
+
+    replay.make_all_sound(place, handle_of)
     if place.head.is_replaying():
         return []
     links = kept.links(place)

@@ -52,9 +52,9 @@ class FilesStore:
         self._habit = habit or Habit()
         self._mutex = allocate_lock()
         self._handles: dict[str, StreamFiles] = {}
-        self._closed = False
         self._check_root()
         self._start()
+        self._closed = False
 
     def _check_root(self) -> None:
         try:

@@ -224,7 +224,8 @@ def _follows(pieces: list[bytes], previous: str) -> bool:
 
 
 def _bring_elsewhere(place: Place, handle: StreamFiles, name: str, fd: int, missing: list[bytes]) -> None:
-    """The segment has been changed under the journal, or git has it: what the stream lacks goes to a new one."""
+    """The segment has been changed under the journal, or git has it: what the stream lacks goes to a new one,
+    chained anew."""
     from holdfast.store import restore
 
     present = {codec.id_of(line) for line in handle.read(None).lines}
@@ -234,7 +235,7 @@ def _bring_elsewhere(place: Place, handle: StreamFiles, name: str, fd: int, miss
     handle.sync_segment(name, fd)
     if lost:
         path = handle.take_number(name)
-        content = restore.union(handle.stream, os.path.basename(path), [b"".join(lost)])
+        content = restore.tied(handle.stream, os.path.basename(path), b"".join(lost))
         steps.replace(place.fs, path, content, tag=place.tag, durable=True)
         steps.sync_names(place.fs, handle.folder, os.path.dirname(place.root))
         kept.keep(place, handle.stream, path)

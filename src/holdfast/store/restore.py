@@ -94,7 +94,7 @@ def unmerged(place: Place, stream: str, name: str) -> bool:
         steps.make_folders(place.fs, os.path.dirname(path))
     joined = union(stream, os.path.basename(path), contents)
     if not _is_sound(joined) and all(map(_is_sound, contents)):
-        joined = _tied(stream, os.path.basename(path), joined)
+        joined = tied(stream, os.path.basename(path), joined)
     steps.replace(place.fs, path, joined, tag=place.tag, durable=True)
     return True
 
@@ -110,13 +110,13 @@ def _is_sound(data: bytes) -> bool:
     return True
 
 
-def _tied(stream: str, name: str, data: bytes) -> bytes:
-    """The commits of two sides that were whole, each line tied to the one that is now before it: nothing is missing
-    between them, and nobody has to look for it."""
+def tied(stream: str, name: str, data: bytes) -> bytes:
+    """The commits of whole lines, each tied to the one that is now before it: nothing is missing between them, and
+    nobody has to look for it."""
     found, previous = [], codec.GENESIS
     for line in whole_lines(data):
-        tied, previous = codec.rechained(line, previous)
-        found.append(segments.shifted(stream, name, tied[:-1]) + b"\n")
+        anew, previous = codec.rechained(line, previous)
+        found.append(segments.shifted(stream, name, anew[:-1]) + b"\n")
     return b"".join(found)
 
 

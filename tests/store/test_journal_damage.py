@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import shutil
@@ -140,6 +141,24 @@ def test_a_journal_that_vanishes_while_it_is_taken_over(root: Path) -> None:
     store = FilesStore(str(root), clock=wall_clock, fs=Quick(POSIX))
     assert texts(store.read(STREAM)) == said
     store.close()
+
+
+def test_a_file_system_without_direct_writes(root: Path) -> None:
+    """It makes the file and refuses to open it so, as Linux does: the journal is written through the cache instead."""
+
+    class Cached(Wrapped):
+        def open(self, path: str, flags: int, mode: int = 0o644) -> int:
+            if flags & getattr(os, "O_DIRECT", 0):
+                self.close(super().open(path, flags, mode))
+                raise OSError(errno.EINVAL, "Invalid argument")
+            return super().open(path, flags, mode)
+
+    store = FilesStore(str(root), clock=wall_clock, fs=Cached(POSIX), habit=Habit(after=2))
+    for number in range(4):
+        store.append(STREAM, saying(str(number)))
+    assert len(entries(root)) == 3
+    store.close()
+    assert journals(root) == []
 
 
 def test_what_is_no_journal_is_left_alone(root: Path, tmp_path: Path) -> None:

@@ -79,7 +79,8 @@ class Journal:
         except OSError as error:
             if error.errno != errno.EINVAL:
                 raise
-            fd = fs.open(path, _FLAGS)  # a file system that knows no other way than through its cache
+            # A file system that knows no other way than through its cache; it may have made the file before it said so.
+            fd = fs.open(path, _FLAGS & ~os.O_EXCL)
         journal = cls(fs, path, fd, place.habit)
         try:
             if not fs.try_lock(fd):

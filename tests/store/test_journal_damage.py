@@ -88,15 +88,19 @@ def test_a_torn_journal_yields_a_prefix_of_its_entries(
 def test_no_garbled_byte_makes_a_line_that_nobody_wrote(
     template: Path, damage: list[tuple[int, bytes]]
 ) -> None:
-    """Any few bytes are others: every line that comes out is one that was put in."""
+    """Any few bytes are others: whatever comes out of a line was put in. How lines are chained is looked at later."""
+
+    def bodies(data: bytes) -> list[bytes]:
+        return [line.rpartition(b',"sum":')[0] for line in data.splitlines()]
+
     (journal,) = journals(template)
     data = bytearray(journal.read_bytes())
     for at, piece in damage:
         at = at % (BLOCK // 2) if len(piece) > 1 else at  # the first heads more often than the rest
         data[at : at + len(piece)] = piece
-    lines = set(segment(template).read_bytes().splitlines(keepends=True))
+    known = set(bodies(segment(template).read_bytes()))
     for entry in entries_in(bytes(data)):
-        assert lines.issuperset(entry.data.splitlines(keepends=True))
+        assert known.issuperset(bodies(entry.data))
 
 
 @settings(max_examples=25, deadline=None)

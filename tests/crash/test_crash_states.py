@@ -20,27 +20,27 @@ from holdfast.testing.wrapped import KilledAt, SameDisk
 
 # At least so many states per protocol, so that the total cannot shrink unnoticed.
 STATES = {
-    "first append": 1500,
-    "append more": 1200,
-    "large commits": 2000,
-    "several streams": 2000,
-    "several openings": 1500,
-    "snapshot note": 1200,
-    "view note": 1500,
-    "tail repair": 1200,
-    "tail repair zeros": 700,
-    "tail repair garbage line": 700,
-    "doctor fix": 800,
-    "new git head": 2000,
+    "first append": 1700,
+    "append more": 1400,
+    "large commits": 3200,
+    "several streams": 1000,
+    "several openings": 2400,
+    "snapshot note": 2000,
+    "view note": 1800,
+    "tail repair": 1500,
+    "tail repair zeros": 800,
+    "tail repair garbage line": 800,
+    "doctor fix": 900,
+    "new git head": 400,
     "forget other": 750,
     "overtaken": 600,
-    "overtaken later": 300,
+    "overtaken later": 400,
     "reader keeps snapshot": 200,
-    "journal": 1200,
-    "journal of a dead process": 1000,
-    "journals of two": 1200,
-    "journals overtaken": 1000,
-    "journal and git": 1000,
+    "journal": 600,
+    "journal of a dead process": 600,
+    "journals of two": 600,
+    "journals overtaken": 500,
+    "journal and git": 250,
 }
 # Combinations listed at each crash point, before a sample is taken; the short protocol is listed completely.
 LIMITS = {"forget other": 5000}
@@ -93,7 +93,7 @@ def _until_the_last_call(make: Callable[..., Protocol], **options: bool) -> int:
                 seed=scale.seed(),
                 limit=scale.scaled(2),
                 acknowledged_only=True,
-                most=scale.scaled(30),
+                most=scale.scaled(20),
             )
         except LookupError:
             return states

@@ -13,9 +13,10 @@ from holdfast.store.stream_files import StreamFiles
 from holdfast.store.stream_put import StreamPut
 from holdfast.store.stream_reader import Place
 from holdfast.testing import scale
-from holdfast.testing.laboratory import Bench, Protocol, check_protocol, segment_class, sync_classes
-from holdfast.testing.protocols import PROTOCOLS
+from holdfast.testing.laboratory import STREAM, Bench, Protocol, check_protocol, segment_class, sync_classes
+from holdfast.testing.protocols import JOURNALS, PROTOCOLS
 from holdfast.testing.witness import Violation
+from holdfast.testing.wrapped import KilledAt
 
 NEEDLESS = {
     # The next append's own sync covers the truncation too, and until then nothing behind it is acknowledged.
@@ -108,7 +109,7 @@ def test_a_journal_that_holds_only_the_own_line_is_caught(monkeypatch: pytest.Mo
     monkeypatch.setattr(StreamPut, "_make_durable", careless)
     (protocol,) = (protocol for protocol in PROTOCOLS if protocol.name == "journals overtaken")
     with pytest.raises(Violation, match="no prefix"):
-        check_protocol(protocol, seed=scale.seed(), limit=6)
+        check_protocol(protocol, seed=scale.seed(), limit=6, acknowledged_only=True)
 
 
 def test_a_journal_that_goes_before_its_segment_is_synced_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,10 +123,16 @@ def test_a_journal_that_goes_before_its_segment_is_synced_is_caught(monkeypatch:
             place.fs.close(place.fs.open(path, os.O_RDWR | os.O_CREAT))  # so that it can be removed once more
         honest(place, handle, name, entries)
 
+    def taken_over(bench: Bench) -> None:
+        bench.habit = JOURNALS
+        dying = KilledAt(bench.fs, 1 << 30)
+        bench.append(bench.store(dying))
+        dying.die()
+        bench.store().read(STREAM, None)
+
     monkeypatch.setattr(replay, "_put_back", hasty)
-    (protocol,) = (protocol for protocol in PROTOCOLS if protocol.name == "journal of a dead process")
     with pytest.raises(Violation):
-        check_protocol(protocol, seed=scale.seed(), limit=6)
+        check_protocol(Protocol("taken over", taken_over), seed=scale.seed(), limit=6)
 
 
 def test_acknowledging_before_the_sync_is_caught() -> None:

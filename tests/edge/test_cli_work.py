@@ -211,6 +211,25 @@ def test_op_and_expect_hold_for_verbs(capsys: pytest.CaptureFixture[str]) -> Non
     assert list(state()["tasks"]["open"]) == ["T-1"]
 
 
+def test_a_repeated_operation_says_that_nothing_was_written(capsys: pytest.CaptureFixture[str]) -> None:
+    """A person who repeats a command under its operation id is told that it was there already."""
+    for words in (["note", "one"], ["record", "x.one", "{}"], ["task", "add", "one"]):
+        assert main([*words, "--op", words[0]]) == 0
+        assert "already" not in capsys.readouterr().out
+        assert main([*words, "--op", words[0]]) == 0
+        assert "It was there already" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "words", [["log", "--limit", "-1"], ["sessions", "--limit", "0"], ["message", "recent", "-3"]]
+)
+def test_a_number_of_lines_below_the_least_is_a_usage_error(
+    capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    """A count that makes no sense is refused, not taken for all or for none."""
+    assert run(capsys, *words, status=2)["error"]["code"] == "HF-USAGE"
+
+
 def test_a_wrong_verb_is_a_usage_error_with_the_list(capsys: pytest.CaptureFixture[str]) -> None:
     """The verbs are named; options before the verb are understood."""
     assert "add, start, done" in run(capsys, "task", "fly", status=2)["error"]["hint"]

@@ -120,6 +120,7 @@ def test_sessions_everywhere_can_be_narrowed_down(repository: Path, git, tmp_pat
     rows = json.loads(capsys.readouterr().out)["sessions"]
     assert [row["user"] for row in rows] == ["bob", "bob"]
     assert {place for row in rows for place in row["places"]} == {"here", "main", "origin/main"}
+    assert all(row["goal"] for row in rows)
     assert main(["sessions", "--all", "--limit", "2", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert (len(answer["sessions"]), answer["total"]) == (2, 5)

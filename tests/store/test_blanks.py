@@ -80,8 +80,8 @@ def test_a_text_stays_as_it_was_written() -> None:
     assert f'"text":"{text}"'.encode() in stored
 
 
-def test_no_two_lines_have_the_same_blanks() -> None:
-    """The blanks follow from the segment and the commit, and hold hardly a piece that another line has."""
+def test_no_two_segments_have_the_same_blanks() -> None:
+    """The blanks follow from the segment, and hold few pieces that lines of other segments have."""
     pieces: set[bytes] = set()
     for writer in ("k7f3q2xw", "qcx4n43w"):
         for number in range(1, 40):
@@ -91,7 +91,7 @@ def test_no_two_lines_have_the_same_blanks() -> None:
             assert not blanks.strip(BLANKS)
             found = {blanks[at : at + 64] for at in range(0, len(blanks) - 64, 64)}
             assert len(found) >= 30
-            assert len(found & pieces) < 5
+            assert len(found & pieces) < len(found) / 4
             pieces |= found
 
 
@@ -100,13 +100,10 @@ def test_another_program_can_write_the_same_blanks(length: int) -> None:
     """A line made after docs/format.md alone has the bytes that are written here."""
     name = "qcx4n43w-7.jsonl"
     line = line_with({"text": "x" * length})[:-1]
-    wanted = (len(line) - 280) * 3 // 2
-    first = f"{int(hashlib.blake2b(f'{name}/{ID}'.encode()).hexdigest()[:16], 16):064b}"
-    groups = ""
-    for number in range(min(256, wanted // 8192 + 1)):
-        digits = hashlib.blake2b(f"{name}/{ID}{f'/{number}' if number else ''}".encode()).hexdigest()
-        groups += "".join(" " * int(digit, 16) + "\t" + " " * (15 - int(digit, 16)) for digit in digits)
-    blanks = (first.replace("0", " ").replace("1", "\t") + (groups * (wanted // 2048 + 1))[:wanted]).encode()
+    digits = "".join(hashlib.blake2b(f"{name}/{number}".encode()).hexdigest() for number in range(2))
+    drawn = "".join(" " * int(digit, 16) + "\t" + " " * (15 - int(digit, 16)) for digit in digits)
+    start = int(ID[:12], 16) % 4096
+    blanks = (drawn * (len(line) // 2000 + 3))[start:][: 64 + (len(line) - 280) * 3 // 2].encode()
     key = b',"sum":' if len(line) <= 4000 else b',"by":'
     (first,) = hashlib.blake2b(b"project/qcx4n43w", digest_size=1).digest()
     spaces = b" " * (15 + (first + 7) % 24)

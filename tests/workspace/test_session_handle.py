@@ -136,6 +136,8 @@ def test_state_at_a_version_and_at_a_moment(workspace: Workspace) -> None:
     assert session.diff(3, 4) == [{"what": "phase", "change": "set", "before": "plan", "after": "build"}]
     with pytest.raises(NotFound):
         session.at(99)
+    with pytest.raises(Usage, match="neither a version nor a moment"):
+        session.at(1.5)  # type: ignore[arg-type]
 
 
 def test_phases_keep_their_declared_order(workspace: Workspace) -> None:

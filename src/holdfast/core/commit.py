@@ -24,6 +24,8 @@ GENESIS = "0" * 32
 SUM_LENGTH = 32
 ALONE = 8
 """Of the sum's letters, how many check the line by itself."""
+_TIED = (SUM_LENGTH - ALONE) // 2
+"""Bytes of the hash whose letters tie it to the line before."""
 
 _HEAD = b'{"v":1,"id":"'
 _ID_AT = len(_HEAD)
@@ -32,6 +34,7 @@ BY_AT = _ID_END + len('","at":"2026-01-21T14:30:00.123Z"')
 """Where the part of a line begins that is known before the commit has its place."""
 _TAIL = b',"sum":"'
 TAIL_LENGTH = len(_TAIL) + SUM_LENGTH + len(b'"}')
+_MAX_BODY = MAX_LINE - TAIL_LENGTH
 
 
 class Event(Record):
@@ -82,8 +85,7 @@ _encode = _encoder()
 def chain(previous: str, body: bytes) -> str:
     """The sum of a line: letters that check the line alone, then letters that tie it to the line before."""
     alone = blake2b(body, digest_size=16).hexdigest()
-    tied = blake2b((previous + alone).encode(), digest_size=(SUM_LENGTH - ALONE) // 2).hexdigest()
-    return alone[:ALONE] + tied
+    return alone[:ALONE] + blake2b((previous + alone).encode(), digest_size=_TIED).hexdigest()
 
 
 def content_of(draft: Draft) -> bytes:
@@ -145,12 +147,12 @@ def encode(
     """The line of a new commit, line feed included, and the commit itself."""
     if content is None:
         content = content_of(draft)
-    body = b'%b%b","at":"%b"%b' % (_HEAD, commit_id.encode(), at.encode(), content)
-    if len(body) > MAX_LINE - TAIL_LENGTH:
+    body = f'{{"v":1,"id":"{commit_id}","at":"{at}"'.encode() + content
+    if len(body) > _MAX_BODY:
         raise TooLarge(f"The commit has {len(body):,} bytes; the limit is {MAX_LINE:,}.")
     line_sum = chain(previous, body)
     events, by, origin, op = draft
-    line = b'%b%b%b"}\n' % (body, _TAIL, line_sum.encode())
+    line = body + f',"sum":"{line_sum}"}}\n'.encode()
     return line, Commit._make((commit_id, at, by, origin, op, events, line_sum))
 
 

@@ -6,8 +6,7 @@ line is its own: a short one by its id, time and sum, a long one by blanks that 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 
 from holdfast.core import commit as codec
 from holdfast.core.hashing import blake2b
@@ -23,7 +22,9 @@ LONG = 280
 A longer line is filled up with blanks of its own until at most two fifths of it can be found anywhere else."""
 VERY_LONG = 4000
 """Up to that length the blanks stand behind what people read."""
-_PIECE, _GROUP = 64, 2048
+_PIECE = 64
+_DRAWN = 4096
+"""Blanks that are drawn for a segment."""
 
 
 def line_of(piece: bytes) -> bytes:
@@ -37,15 +38,20 @@ def line_of(piece: bytes) -> bytes:
     return line[:start] + line[start:].lstrip(BLANKS) if line[start : start + 1] in (SPACE, TAB) else line
 
 
-def laid_out(key: str, opening: bytes, line: bytes) -> bytes:
-    """A line, with its line feed or without, as it stands in a segment whose lines begin in a known way. The key says
-    which line of which segment it is: ``<name of the segment>/<id of the commit>``."""
+def laid_out(name: str, commit_id: str, opening: bytes, line: bytes) -> bytes:
+    """The line of a commit, with its line feed or without, as it stands in the segment of that name, whose lines begin
+    in a known way."""
     length = len(line) - line.endswith(b"\n")
     if length <= LONG:
         return opening + line[1:]
     # Of a file with many pieces, libgit2 takes more samples from the beginning: so there, in a very long line.
     place = length - codec.TAIL_LENGTH if length <= VERY_LONG else codec.BY_AT
-    return opening + line[1:place] + _drawn(key, (length - LONG) * 3 // 2) + line[place:]
+    start = int(commit_id[9:12], 16)
+    end = start + _PIECE + (length - LONG) * 3 // 2
+    drawn = _drawn(name)
+    if end > len(drawn):
+        drawn *= end // _DRAWN + 1
+    return b"%b%b%b%b" % (opening, line[1:place], drawn[start:end], line[place:])
 
 
 def blanks_in(length: int) -> int:
@@ -53,32 +59,13 @@ def blanks_in(length: int) -> int:
     return _PIECE + (length - LONG) * 3 // 2 if length > LONG else 0
 
 
-def _drawn(key: str, length: int) -> bytes:
-    """Blanks that no other line has: a piece in which each one is drawn, then so many in groups of 32 pieces that come
-    again and again.
+@lru_cache(maxsize=16)  # a handle writes many lines to one segment
+def _drawn(name: str) -> bytes:
+    """The blanks of a segment, twice over: every line has some of them, from a place on that follows from its commit.
 
-    Git knows 107,927 numbers for pieces, so two pieces get the same one now and then, but not several in one line.
-    libgit2 takes samples, so the more blanks, the more groups.
+    16 have one tab, at a place that is drawn: more of them would be hard to look at. Git knows 107,927 numbers for
+    pieces, so two pieces of different segments get the same one now and then, but not half of those in a line.
     """
-    eight, pair = _tables()
-    digest = blake2b(key.encode()).digest()
-    first = b"".join(map(eight, digest[:8]))
-    if length <= _GROUP:
-        return first + b"".join(map(pair, digest[: length // 32 + 1]))[:length]
-    for number in range(1, min(length // 8192 + 1, 256)):
-        digest += blake2b(f"{key}/{number}".encode()).digest()
-    groups = b"".join(map(pair, digest))
-    return first + (groups * (length // len(groups) + 1))[:length]
-
-
-@cache  # made for the first long line: most commands write none
-def _tables() -> tuple[Callable[[int], bytes], Callable[[int], bytes]]:
-    """For a byte 8 blanks, one for each bit; and 32 with a tab for each half of the byte: more of them would be hard to
-    look at."""
-    sixteen = [b" " * place + TAB + b" " * (15 - place) for place in range(16)]
-    eight = [f"{byte:08b}".encode().translate(_BLANK) for byte in range(256)]
-    pair = [sixteen[byte >> 4] + sixteen[byte & 15] for byte in range(256)]
-    return eight.__getitem__, pair.__getitem__
-
-
-_BLANK = bytes.maketrans(b"01", BLANKS)
+    sixteen = [SPACE * place + TAB + SPACE * (15 - place) for place in range(16)]
+    digests = b"".join([blake2b(f"{name}/{number}".encode()).digest() for number in range(2)])
+    return 2 * b"".join([sixteen[byte >> 4] + sixteen[byte & 15] for byte in digests])

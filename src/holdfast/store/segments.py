@@ -142,11 +142,11 @@ def is_alike(stream: str, one: str, other: str) -> bool:
 def shifted(stream: str, name: str, line: bytes) -> bytes:
     """A line as it stands in a segment, also in a joined one, where it has a column of its own: no file that holds the
     same commits is alike, however many of them there are."""
-    key = f"{name}/{codec.id_of(line)}"
+    commit_id = codec.id_of(line)
     if not name.startswith(JOINED):
-        return laid_out(key, opening_of(stream, name), line)
-    (drawn,) = blake2b(key.encode(), digest_size=1).digest()
-    return laid_out(key, OPEN + SPACE * (FIRST + SHIFTS + drawn % SHIFTS), line)
+        return laid_out(name, commit_id, opening_of(stream, name), line)
+    (drawn,) = blake2b(f"{name}/{commit_id}".encode(), digest_size=1).digest()
+    return laid_out(name, commit_id, OPEN + SPACE * (FIRST + SHIFTS + drawn % SHIFTS), line)
 
 
 def folder_of(root: str, stream: str) -> str:

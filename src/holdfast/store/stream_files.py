@@ -17,9 +17,9 @@ from holdfast.store.note import Memory, read_note
 from holdfast.store.numbered import check_expected, check_op
 from holdfast.store.protocol import Appended, Cursor, Fault, Given, Ground, Plan, Tail
 from holdfast.store.segments import Mark
-from holdfast.store.stream_note import ANYTHING, GROWN, NOTHING
+from holdfast.store.stream_note import ANYTHING, NOTHING
 from holdfast.store.stream_put import StreamPut
-from holdfast.store.stream_reader import SUM_AND_END, Place, mark_in, marks_in
+from holdfast.store.stream_reader import SUM_AND_END, Place, marks_in
 from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -50,11 +50,9 @@ class StreamFiles(StreamPut):
             since = self._hold(cursor, given is not None and given.unread)
             try:
                 memory = self._memory
-                if given is None or since == ANYTHING or memory is None or self._is_full(memory):
+                if given is None or since < NOTHING or memory is None or self._is_full(memory):
                     return self._append(plan, cursor, expect, op, since)
-                version = cursor["n"]
-                if since == GROWN:
-                    version += memory.rows - mark_in(cursor, self._segment).rows
+                version = cursor["n"] + since
                 if expect is not None:
                     check_expected(self.stream, expect, version)
                 return self._put(given.planned, memory, cursor, version, cursor["h"], since)

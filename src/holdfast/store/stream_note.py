@@ -18,8 +18,8 @@ _LAG_MS = 100
 something takes a new name."""
 
 _ALONE = 8
-NOTHING, GROWN, ANYTHING = range(3)
-"""What may have happened to a stream while it was not held."""
+NOTHING, ANYTHING = 0, -1
+"""What may have happened to a stream while it was not held; a number in between: so many commits came, and no more."""
 
 
 class StreamNote(StreamReader):
@@ -74,11 +74,11 @@ class StreamNote(StreamReader):
             self._fs.unlock(self._lock_fd)
 
     def _hold(self, cursor: Cursor, unread: bool) -> int:
-        """Hold the stream, and say what has happened to it since ``cursor``: NOTHING, GROWN or ANYTHING.
+        """Hold the stream, and say what has happened to it since ``cursor``: NOTHING, so many commits, or ANYTHING.
 
         NOTHING: what was read, checked and remembered for this handle's own last commit holds for the next one too.
         Every other process leaves a new note, every other program a new folder time, a new length or a new git HEAD.
-        GROWN, only if commits may be left ``unread``: all that happened is in the note.
+        So many commits, only if they may be left ``unread``: all that happened is in the note.
         """
         self.lock()
         memory, note = self._memory, self._note
@@ -92,24 +92,22 @@ class StreamNote(StreamReader):
             return NOTHING
         # What follows may renew the note and then be refused: the old cursor would look new again.
         self._latest = None
-        if unread and self._only_grown(cursor):
-            return GROWN
-        return ANYTHING
+        return self._grown(cursor) if unread else ANYTHING
 
-    def _only_grown(self, cursor: Cursor) -> bool:
-        """Whether nothing has happened since the cursor but commits of this place to the segment at hand.
-
-        Then the note says all that the next commit must know of them.
-        """
+    def _grown(self, cursor: Cursor) -> int:
+        """How many commits came since the cursor, if they are all of this place and in the segment at hand: then the
+        note says all that the next commit must know of them. Otherwise ANYTHING."""
         memory = self._memory
         if memory is None or not isinstance(cursor, dict) or not self._is_own(cursor) or cursor["f"]:
-            return False
+            return ANYTHING
         note = read_note(self._fs, self._lock_fd)
         if not memory.follow(note):
-            return False
+            return ANYTHING
         self._note = note
-        mark = mark_in(cursor, self._segment)
-        return mark.rows == mark.lines and mark.offset <= memory.size and self._is_as_noted(memory)
+        offset, rows, lines, *_ = mark_in(cursor, self._segment)
+        if rows != lines or offset > memory.size or not self._is_as_noted(memory):
+            return ANYTHING
+        return memory.rows - rows
 
     def _is_as_noted(self, memory: Memory) -> bool:
         if self._segment_fd < 0 or self._complete_for[0] != self._generation:

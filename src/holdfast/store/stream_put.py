@@ -12,7 +12,7 @@ from holdfast.store.journal import Journal
 from holdfast.store.note import Memory, read_note
 from holdfast.store.protocol import Appended, Cursor, Fault, Planned
 from holdfast.store.segments import UNREAD
-from holdfast.store.stream_note import GROWN, NOTHING, StreamNote
+from holdfast.store.stream_note import NOTHING, StreamNote
 from holdfast.store.stream_reader import Place, marks_in
 
 
@@ -40,7 +40,7 @@ class StreamPut(StreamNote):
         now = self._place.clock()
         commit_id = ids.next_id(head if head > memory.clock else memory.clock, now, memory.writer)
         line, commit = codec.encode(draft, commit_id, moment.iso(now), memory.sum, content)
-        line = laid_out(f"{self._segment}/{commit_id}", self._opening, line)
+        line = laid_out(self._segment, commit_id, self._opening, line)
         try:
             steps.write_whole(self._fs, self._segment_fd, line)
         except OSError as error:
@@ -51,13 +51,15 @@ class StreamPut(StreamNote):
                 memory = memory.but(numbers={**memory.numbers, **numbers})
             self._note_down(memory, now, since == NOTHING and not numbers)
             self.unlock()
+            version += 1
+            # Before the wait for the disk, while all that it needs is at hand.
+            latest = None if since > NOTHING else self._covering(cursor, version, memory)
             self._make_durable(memory, line)
         except OSError as error:
             self.close()
             raise UnknownOutcome(f"{self.stream}: a file call failed ({error.strerror}).") from error
-        version += 1
-        self._latest = None if since == GROWN else self._covering(cursor, version, memory)
-        return Appended._make((commit, self._latest, version, False))
+        self._latest = latest
+        return Appended._make((commit, latest, version, False))
 
     def _covering(self, cursor: Cursor, version: int, memory: Memory) -> Cursor:
         """The cursor moved behind the commit that was just written."""

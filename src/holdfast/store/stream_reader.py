@@ -311,7 +311,7 @@ def mark_in(cursor: dict[str, Any], segment: str) -> Mark:
     """How far one segment had been read by the handle that made the cursor."""
     newest = cursor.get("e")
     if newest is not None and newest[0] == segment:
-        return Mark(*newest[1:])
+        return Mark._make(newest[1:])
     marks: dict[str, Mark] = cursor["s"]
     return marks.get(segment, UNREAD)
 

@@ -213,6 +213,8 @@ class Handle:
             if not 0 <= when <= self.version:
                 raise NotFound(f"There is no version {when}; the stream has versions 0 to {self.version}.")
             return fold.fold(state, (line for line, _ in zip(self._lines(), range(when), strict=False)))
+        if not isinstance(when, str):
+            raise Usage(f"{when!r} is neither a version nor a moment.")
         until = moment.iso(moment.parse(when))
         return fold.fold(state, (commit for commit in self.log() if commit.at <= until))
 
@@ -240,10 +242,10 @@ def _archived(stream: str) -> Forbidden:
 
 
 def _receipt(appended: Appended) -> Receipt:
-    (commit_id, at, _, _, _, events, _), _, version, repeated = appended
-    for _, data, _ in events:
-        if isinstance(short := data.get("id"), str):
+    commit, _, version, repeated = appended
+    short = ""
+    for _, data, _ in commit.events:
+        if "id" in data and isinstance(data["id"], str):
+            short = data["id"]
             break
-    else:
-        short = ""
-    return Receipt._make((short, version, commit_id, at, repeated))
+    return Receipt._make((short, version, commit.id, commit.at, repeated))

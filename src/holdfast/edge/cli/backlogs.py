@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from holdfast.core.concepts.backlog import PRIORITIES, STATUSES, contests
-from holdfast.edge.cli.command import Command, Output, group, nothing, on_project, receipt_output
+from holdfast.edge.cli.command import Command, Output, done, group, nothing, on_project
 from holdfast.edge.render import clean, paint, table
 from holdfast.errors import Usage
 from holdfast.typed import Any
@@ -72,7 +72,7 @@ def _add(arguments: argparse.Namespace) -> Output:
         receipt = project.add_item(
             arguments.title, **_fields(arguments), op=arguments.op, expect=arguments.expect
         )
-        return receipt_output(f"{paint(receipt.id, 'bold')} is on the backlog.", receipt)
+        return done(f"{paint(receipt.id, 'bold')} is on the backlog.", receipt)
 
     return on_project(arguments, act)
 
@@ -84,7 +84,7 @@ def _id_arguments(parser: argparse.ArgumentParser) -> None:
 def _start(arguments: argparse.Namespace) -> Output:
     def act(project: Project) -> Output:
         receipt = project.start_item(arguments.id, op=arguments.op, expect=arguments.expect)
-        return receipt_output(f"{paint(receipt.id, 'bold')} is under way.", receipt)
+        return done(f"{paint(receipt.id, 'bold')} is under way.", receipt)
 
     return on_project(arguments, act)
 
@@ -102,7 +102,7 @@ def _done(arguments: argparse.Namespace) -> Output:
         receipt = project.close_item(
             arguments.id, arguments.result, outcome=outcome, op=arguments.op, expect=arguments.expect
         )
-        return receipt_output(f"{paint(receipt.id, 'bold')} is {outcome}.", receipt)
+        return done(f"{paint(receipt.id, 'bold')} is {outcome}.", receipt)
 
     return on_project(arguments, act)
 
@@ -126,7 +126,7 @@ def _edit(arguments: argparse.Namespace) -> Output:
 
     def act(project: Project) -> Output:
         receipt = project.edit_item(arguments.id, **changes, op=arguments.op, expect=arguments.expect)
-        return receipt_output(f"{paint(receipt.id, 'bold')} is changed.", receipt)
+        return done(f"{paint(receipt.id, 'bold')} is changed.", receipt)
 
     return on_project(arguments, act)
 

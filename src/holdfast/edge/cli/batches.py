@@ -7,7 +7,7 @@ import os
 import sys
 
 from holdfast.core import ranges
-from holdfast.edge.cli.command import Command, Output, group, on_session, receipt_output
+from holdfast.edge.cli.command import Command, Output, done, group, on_session
 from holdfast.edge.render import clean, paint
 from holdfast.errors import NotFound, Usage
 from holdfast.typed import Any
@@ -89,7 +89,7 @@ def _create(arguments: argparse.Namespace) -> Output:
             f"{paint(receipt.id, 'bold')} has {len(items):,} items. "
             f"Next: holdfast batch run --batch {receipt.id} -- COMMAND {{item}}"
         )
-        return receipt_output(text, receipt, total=len(items))
+        return done(text, receipt, total=len(items))
 
     return on_session(arguments, act)
 
@@ -163,7 +163,7 @@ def _release(arguments: argparse.Namespace) -> Output:
         receipt = session.release_items(
             arguments.batch, arguments.host, op=arguments.op, expect=arguments.expect
         )
-        return receipt_output(f"The items that {clean(arguments.host, 60)} held can be taken again.", receipt)
+        return done(f"The items that {clean(arguments.host, 60)} held can be taken again.", receipt)
 
     return on_session(arguments, act)
 
@@ -175,9 +175,7 @@ def _retry_arguments(parser: argparse.ArgumentParser) -> None:
 def _retry(arguments: argparse.Namespace) -> Output:
     def act(session: Session) -> Output:
         receipt = session.retry_failed(arguments.batch, op=arguments.op, expect=arguments.expect)
-        return receipt_output(
-            f"The failed items of {receipt.id} will be tried again by the next run.", receipt
-        )
+        return done(f"The failed items of {receipt.id} will be tried again by the next run.", receipt)
 
     return on_session(arguments, act)
 
@@ -192,7 +190,7 @@ def _abandon(arguments: argparse.Namespace) -> Output:
         receipt = session.abandon_batch(
             arguments.batch, arguments.reason, op=arguments.op, expect=arguments.expect
         )
-        return receipt_output(f"{receipt.id} is closed.", receipt)
+        return done(f"{receipt.id} is closed.", receipt)
 
     return on_session(arguments, act)
 

@@ -178,6 +178,8 @@ def open_here(arguments: argparse.Namespace) -> Workspace:
 
 def done(text: str, receipt: Receipt, **more: Any) -> Output:
     """What a command that wrote says: its text, and what it left behind."""
+    if receipt.repeated:
+        text += "\nIt was there already, under the same --op: nothing was written again."
     left = {"version": receipt.version, "commit": receipt.commit, "repeated": receipt.repeated}
     return Output(text, ({"id": receipt.id} if receipt.id else {}) | more | left)
 
@@ -210,6 +212,13 @@ def on_project(arguments: argparse.Namespace, act: Callable[[Project], Output]) 
         return act(workspace.project)
 
 
-def receipt_output(text: str, receipt: Receipt, **data: Any) -> Output:
-    """What a command that wrote one commit says."""
-    return Output(text, {"id": receipt.id, "version": receipt.version, "commit": receipt.commit, **data})
+def at_least(least: int) -> Callable[[str], int]:
+    """Reads an argument that is a whole number, not below another one."""
+
+    def whole_number(text: str) -> int:
+        number = int(text)
+        if number < least:
+            raise argparse.ArgumentTypeError(f"{number} is less than {least}")
+        return number
+
+    return whole_number

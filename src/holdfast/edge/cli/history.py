@@ -9,7 +9,7 @@ from collections.abc import Callable
 from holdfast.core import moment
 from holdfast.core.ids import checked_name
 from holdfast.core.stream import PROJECT, user_stream
-from holdfast.edge.cli.command import Command, Output, on_session, open_here
+from holdfast.edge.cli.command import Command, Output, at_least, on_session, open_here
 from holdfast.edge.render import clean, paint, when
 from holdfast.errors import NotFound, Usage
 from holdfast.typed import Any
@@ -60,7 +60,11 @@ def _log_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--grep", metavar="TEXT", help="commits that contain this text, in any case")
     parser.add_argument(
-        "--limit", type=int, default=50, metavar="N", help="how many, newest first (default: 50; 0: all)"
+        "--limit",
+        type=at_least(0),
+        default=50,
+        metavar="N",
+        help="how many, newest first (default: 50; 0: all)",
     )
 
 

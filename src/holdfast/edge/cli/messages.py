@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from holdfast.edge.cli.command import Command, Output, group, on_session, receipt_output
+from holdfast.edge.cli.command import Command, Output, at_least, done, group, on_session
 from holdfast.edge.render import clean, paint, when
 from holdfast.workspace.session import Session
 
@@ -26,13 +26,13 @@ def _add(arguments: argparse.Namespace) -> Output:
         receipt = session.add_message(
             arguments.role, said, tool=arguments.tool, op=arguments.op, expect=arguments.expect
         )
-        return receipt_output("Kept.", receipt)
+        return done("Kept.", receipt)
 
     return on_session(arguments, act)
 
 
 def _recent_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("n", nargs="?", type=int, default=20, help="how many (default: 20)")
+    parser.add_argument("n", nargs="?", type=at_least(1), default=20, help="how many (default: 20)")
 
 
 def _recent(arguments: argparse.Namespace) -> Output:
@@ -59,7 +59,9 @@ def _recent(arguments: argparse.Namespace) -> Output:
 
 def _summarize_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", help="what was said so far, in short")
-    parser.add_argument("--keep", type=int, default=0, metavar="N", help="keep the last N messages beside it")
+    parser.add_argument(
+        "--keep", type=at_least(0), default=0, metavar="N", help="keep the last N messages beside it"
+    )
 
 
 def _summarize(arguments: argparse.Namespace) -> Output:
@@ -67,7 +69,7 @@ def _summarize(arguments: argparse.Namespace) -> Output:
         receipt = session.summarize(
             arguments.text, keep=arguments.keep, op=arguments.op, expect=arguments.expect
         )
-        return receipt_output("The summary stands for the messages before it; the log has them all.", receipt)
+        return done("The summary stands for the messages before it; the log has them all.", receipt)
 
     return on_session(arguments, act)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from holdfast.edge.cli.command import Command, Output, on_session
+from holdfast.edge.cli.command import Command, Output, done, on_session
 from holdfast.errors import Usage
 from holdfast.workspace.session import Session
 
@@ -17,7 +17,7 @@ def _note_arguments(parser: argparse.ArgumentParser) -> None:
 def _note(arguments: argparse.Namespace) -> Output:
     def act(session: Session) -> Output:
         receipt = session.note(arguments.text, op=arguments.op, expect=arguments.expect)
-        return Output("Noted.", {"version": receipt.version, "commit": receipt.commit})
+        return done("Noted.", receipt)
 
     return on_session(arguments, act)
 
@@ -35,7 +35,7 @@ def _record(arguments: argparse.Namespace) -> Output:
 
     def act(session: Session) -> Output:
         receipt = session.record(arguments.type, data, op=arguments.op, expect=arguments.expect)
-        return Output("Recorded.", {"version": receipt.version, "commit": receipt.commit})
+        return done("Recorded.", receipt)
 
     return on_session(arguments, act)
 

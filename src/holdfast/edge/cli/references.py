@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from holdfast.edge.cli.command import Command, Output, group, nothing, on_session, receipt_output
+from holdfast.edge.cli.command import Command, Output, done, group, nothing, on_session
 from holdfast.edge.render import clean, paint, table, when
 from holdfast.workspace.session import Session
 
@@ -32,7 +32,7 @@ def _add(arguments: argparse.Namespace) -> Output:
             e for e in session.peek().state["references"]["open"].values() if e["commit"] == receipt.commit
         )
         text = f"Referring to {paint(clean(entry['path']), 'bold')} ({entry['size']:,} bytes)."
-        return receipt_output(text, receipt, reference=entry)
+        return done(text, receipt, reference=entry)
 
     return on_session(arguments, act)
 
@@ -60,7 +60,7 @@ def _drop(arguments: argparse.Namespace) -> Output:
         known = session.peek().state["references"]["open"]
         path = arguments.path if arguments.path in known else given_path(arguments.path)
         receipt = session.unrefer(path, op=arguments.op, expect=arguments.expect)
-        return receipt_output("Dropped; the file itself is as it was.", receipt)
+        return done("Dropped; the file itself is as it was.", receipt)
 
     return on_session(arguments, act)
 

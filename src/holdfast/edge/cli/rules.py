@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from holdfast.edge.cli.command import (
-    Command,
-    Output,
-    group,
-    nothing,
-    on_project,
-    open_here,
-    receipt_output,
-)
+from holdfast.edge.cli.command import Command, Output, done, group, nothing, on_project, open_here
 from holdfast.edge.cli.references import given_path
 from holdfast.edge.render import clean, paint, table, when
 from holdfast.typed import Any
@@ -26,9 +18,7 @@ def _text_arguments(parser: argparse.ArgumentParser) -> None:
 def _order_add(arguments: argparse.Namespace) -> Output:
     def act(project: Project) -> Output:
         receipt = project.order(arguments.text, op=arguments.op, expect=arguments.expect)
-        return receipt_output(
-            f"{paint(receipt.id, 'bold')} holds in every session until it is lifted.", receipt
-        )
+        return done(f"{paint(receipt.id, 'bold')} holds in every session until it is lifted.", receipt)
 
     return on_project(arguments, act)
 
@@ -50,7 +40,7 @@ def _lift_arguments(parser: argparse.ArgumentParser) -> None:
 def _order_lift(arguments: argparse.Namespace) -> Output:
     def act(project: Project) -> Output:
         receipt = project.lift(arguments.id, arguments.reason, op=arguments.op, expect=arguments.expect)
-        return receipt_output(f"{paint(receipt.id, 'bold')} is lifted.", receipt)
+        return done(f"{paint(receipt.id, 'bold')} is lifted.", receipt)
 
     return on_project(arguments, act)
 
@@ -74,7 +64,7 @@ def _control(arguments: argparse.Namespace) -> Output:
             op=arguments.op,
             expect=arguments.expect,
         )
-        return receipt_output(f"{paint(receipt.id, 'bold')} is in the catch log.", receipt)
+        return done(f"{paint(receipt.id, 'bold')} is in the catch log.", receipt)
 
     def show(project: Project) -> Output:
         controls = project.peek().state["controls"]
@@ -122,7 +112,7 @@ def _fact_add(arguments: argparse.Namespace) -> Output:
     def act(project: Project) -> Output:
         check = _check_of(project, arguments)
         receipt = project.add_fact(arguments.text, check=check, op=arguments.op, expect=arguments.expect)
-        return receipt_output(f"{paint(receipt.id, 'bold')} is kept.", receipt)
+        return done(f"{paint(receipt.id, 'bold')} is kept.", receipt)
 
     return on_project(arguments, act)
 
@@ -145,7 +135,7 @@ def _fact_list(arguments: argparse.Namespace) -> Output:
 def _fact_drop(arguments: argparse.Namespace) -> Output:
     def act(project: Project) -> Output:
         receipt = project.drop_fact(arguments.id, arguments.reason, op=arguments.op, expect=arguments.expect)
-        return receipt_output(f"{paint(receipt.id, 'bold')} is dropped.", receipt)
+        return done(f"{paint(receipt.id, 'bold')} is dropped.", receipt)
 
     return on_project(arguments, act)
 
@@ -172,7 +162,7 @@ def _prefer(arguments: argparse.Namespace) -> Output:
             )
         if arguments.drop:
             receipt = me.unprefer(arguments.key, op=arguments.op, expect=arguments.expect)
-            return receipt_output("Dropped.", receipt, key=arguments.key)
+            return done("Dropped.", receipt, key=arguments.key)
         if arguments.value is None:
             value = me.preference(arguments.key)
             shown = (
@@ -180,7 +170,7 @@ def _prefer(arguments: argparse.Namespace) -> Output:
             )
             return Output(shown, {"key": arguments.key, "value": value})
         receipt = me.prefer(arguments.key, arguments.value, op=arguments.op, expect=arguments.expect)
-        return receipt_output(f"Noted for {me.user}.", receipt, key=arguments.key, value=arguments.value)
+        return done(f"Noted for {me.user}.", receipt, key=arguments.key, value=arguments.value)
 
 
 COMMANDS = {

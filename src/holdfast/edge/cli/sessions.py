@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from holdfast.core import contested
-from holdfast.core.stream import last_part, owner
-from holdfast.edge.cli.command import Command, Output, allow_secret, at_work, on_session, open_here
+from holdfast.core.stream import last_part, owner, session_stream
+from holdfast.edge.cli.command import Command, Output, allow_secret, at_least, at_work, on_session, open_here
 from holdfast.edge.render import clean, paint, table, when
 from holdfast.errors import HoldfastError, Usage
 from holdfast.store.protocol import Fault
@@ -241,7 +241,9 @@ def _brief(arguments: argparse.Namespace) -> Output:
 
 def _sessions_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--user", help="only this user's")
-    parser.add_argument("--limit", type=int, default=20, metavar="N", help="how many to show (default: 20)")
+    parser.add_argument(
+        "--limit", type=at_least(1), default=20, metavar="N", help="how many to show (default: 20)"
+    )
     parser.add_argument("--all", action="store_true", help="look into every worktree and branch")
     parser.add_argument("--archived", action="store_true", help="the archived ones")
 
@@ -311,15 +313,33 @@ def _everywhere(workspace: Workspace, user: str | None, limit: int) -> Output:
 
     found = [row for row in everywhere(workspace) if user in (None, row["user"])]
     rows = found[:limit]
+    for row in rows:
+        row["goal"] = _goal(workspace, row) if "here" in row["places"] else None
     cells = [
-        (row["session"], row["user"], ", ".join(clean(place, 60) for place in row["places"])) for row in rows
+        (
+            row["session"],
+            row["user"],
+            ", ".join(clean(place, 60) for place in row["places"]),
+            clean(row["goal"] or "", 60),
+        )
+        for row in rows
     ]
-    text = table(cells, ("session", "user", "where")) if rows else "No sessions in any worktree or branch."
+    text = (
+        table(cells, ("session", "user", "where", "goal"))
+        if rows
+        else "No sessions in any worktree or branch."
+    )
     if len(found) > len(rows):
         text += f"\n{len(found) - len(rows)} more: --limit N shows them."
     if any("kept" in row["places"] for row in rows):
         text += "\nkept: git has removed commits of it here, which are not lost; `holdfast heal` brings them back."
     return Output(text, {"sessions": rows, "total": len(found)})
+
+
+def _goal(workspace: Workspace, row: dict[str, Any]) -> str:
+    state = Handle(workspace, session_stream(row["user"], row["session"])).peek().state
+    goal: str = contested.value(state["registers"], "goal", "")
+    return goal
 
 
 def _switch_arguments(parser: argparse.ArgumentParser) -> None:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import errno
+import glob
 import itertools
+import os
 from collections.abc import Callable
 
 import pytest
 
+from holdfast.errors import HoldfastError
+from holdfast.store.journal import BLOCK
 from holdfast.testing import scale
+from holdfast.testing.faults import Failure, Faulty
 from holdfast.testing.laboratory import Bench, Protocol, check_protocol
-from holdfast.testing.protocols import PROTOCOLS, failed_sync, killed_then_cut
+from holdfast.testing.protocols import JOURNALS, PROTOCOLS, failed_sync, killed_then_cut
+from holdfast.testing.wrapped import KilledAt, SameDisk
 
 # At least so many states per protocol, so that the total cannot shrink unnoticed.
 STATES = {
@@ -115,6 +122,51 @@ def test_killed_at_every_call_then_cut(fresh: bool, retry: bool, awake: bool, jo
 def test_failed_sync_is_never_success(fresh: bool, same_store: bool, journals: bool) -> None:
     """A sync that failed is reported; what is acknowledged after a retry is on the disk, not only in memory."""
     assert _until_the_last_call(failed_sync, fresh=fresh, same_store=same_store, journals=journals) >= 5
+
+
+def failed_take_over(call: int, *, noted: bool) -> Protocol:
+    """The power went when a process had all it wrote in its journal; a sync of the next one fails while it takes that
+    over. ``noted``: the note in the lock file has survived."""
+
+    def run(bench: Bench) -> None:
+        bench.habit = JOURNALS._replace(size=32 * BLOCK, window=4 * BLOCK)
+        bench.cursors = {}
+        dying = KilledAt(bench.fs, 1 << 30)
+        store = bench.store(dying)
+        for _ in range(5):
+            bench.append(store)
+        dying.die()
+        (segment,) = bench.segments()
+        os.truncate(segment, os.path.getsize(segment) // 2)
+        bench.begin()
+        if not noted:
+            for lock in glob.glob(os.path.join(bench.root, "local", "locks", "*")):
+                os.truncate(lock, 0)
+        faulty = Faulty(bench.recording)
+        faulty.only = frozenset(["sync", "sync_folder"])
+        store = bench.store(SameDisk(faulty))
+        op = bench.next_op()
+        faulty.failure = Failure(faulty.calls + call, errno.EIO)
+        try:
+            bench.append(store, op=op)
+        except HoldfastError:
+            pass
+        if not faulty.dealt:
+            raise LookupError(call)
+        bench.append(store, op=op)
+        bench.uncertain.discard(op)
+        bench.first_step = len(bench.recording.steps)
+        bench.append(store)
+        store.close()
+
+    return Protocol(f"take-over with sync {call} failing{', noted' * noted}", run)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("noted", [False, True], ids=["forgotten", "noted"])
+def test_a_failed_sync_of_a_take_over_is_never_success(noted: bool) -> None:
+    """No journal goes before its lines are on the disk elsewhere, also if the kernel has forgotten the error."""
+    assert _until_the_last_call(failed_take_over, noted=noted) >= 5
 
 
 def test_torn_tail_is_cut_and_kept() -> None:

@@ -9,12 +9,16 @@ import pytest
 from holdfast.store import sqlite_file
 from holdfast.testing import scale
 from holdfast.testing.power_cut import MODES, LoopDisk, missing
-from holdfast.testing.run import torture
+from holdfast.testing.run import CARELESS, torture
 
 pytestmark = [pytest.mark.power_cut, pytest.mark.timeout(900)]
 
-# Both engines in all modes; together what the project promises.
-CUTS = {("files", mode): 300 for mode in MODES} | {("sqlite", mode): 100 for mode in MODES}
+# Files without and with journals, and SQLite, in all modes; together what the project promises.
+CUTS = {
+    (engine, mode): cuts
+    for engine, cuts in {"files": 150, "journals": 150, "sqlite": 100}.items()
+    for mode in MODES
+}
 MIGRATION_CUTS = 20
 
 
@@ -48,10 +52,11 @@ def test_a_migration_survives_the_cut(version: int, mode: str) -> None:
     assert 0 < found["acknowledged"] + found["survivors"] < cuts, "all cuts came too early, or all too late"
 
 
-def test_a_store_without_sync_loses_commits() -> None:
-    """Control: the same run finds a store whose sync does nothing."""
+@pytest.mark.parametrize("engine", CARELESS)
+def test_a_store_without_sync_loses_commits(engine: str) -> None:
+    """Control: the same run finds a store whose sync does nothing, or only that of its journals."""
     with pytest.raises(AssertionError, match=r"acknowledged commit .* is missing"):
-        torture("cuts", "careless", "-", 200, scale.seed(), "")
+        torture("cuts", engine, "-", 200, scale.seed(), "")
 
 
 def test_a_cut_takes_what_was_not_synced() -> None:

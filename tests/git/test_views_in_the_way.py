@@ -9,7 +9,7 @@ from holdfast.edge.cli import main
 
 
 def test_changed_views_are_given_up_and_nothing_is_lost(repository: Path, git) -> None:
-    """Git refuses to switch over changed views; after `git restore .state` it switches, and every note is still there."""
+    """Git refuses to switch over changed views; after `git restore .state` it switches, and no note is lost."""
     with holdfast.open() as workspace:
         session = workspace.start("Import all files")
         session.note("one")

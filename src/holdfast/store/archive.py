@@ -29,6 +29,7 @@ OWNER = "stream"
 
 def archive(place: Place, handle: StreamFiles) -> None:
     """Join, move, remove. The caller holds the stream."""
+    handle.make_sound()
     _refuse_damage(place, handle)
     events = handle.joined
     steps.make_folders(place.fs, events)

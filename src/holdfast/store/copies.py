@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from holdfast.fs import steps
-from holdfast.store import restore, segments
+from holdfast.store import replay, restore, segments
 from holdfast.store.note import Memory, decode_memory, encode_memory, read_note
 from holdfast.typed import TYPE_CHECKING
 
@@ -57,7 +57,8 @@ def _part_stream(place: Place, lock: str, stream: str, old: str, new: str) -> No
         # for a renaming: the lines of the new segment are in another column.
         number = 1 + segments.is_alike(stream, name, segments.name_of(stream, new, 1))
         own = segments.name_of(stream, new, number)
-        content = restore.union(stream, own, [data])
+        # A cut may have taken lines from it that wait in a journal: they would not find their segment any more.
+        content = restore.union(stream, own, [data, *replay.lines_for(place, stream, name)])
         steps.replace(place.fs, os.path.join(events, own), content, tag=place.tag, durable=True)
         place.fs.unlink(os.path.join(events, name))
         place.fs.sync_folder(events)

@@ -52,9 +52,9 @@ class FilesStore:
         self._habit = habit or Habit()
         self._mutex = allocate_lock()
         self._handles: dict[str, StreamFiles] = {}
-        self._closed = False
         self._check_root()
         self._start()
+        self._closed = False
 
     def _check_root(self) -> None:
         try:
@@ -68,6 +68,7 @@ class FilesStore:
         if not stat.S_ISDIR(mode):
             raise Forbidden(f"{self.root} is not a folder.", hint="Move it aside; nothing in it was changed.")
         self._refuse_links("local/locks")
+        self._refuse_links("local/journals")
 
     def _start(self) -> None:
         """Everything that a forked child must not share with its parent."""
@@ -178,6 +179,7 @@ class FilesStore:
                 restore.put_back(self._place, [stream], self._handle)  # what is another's must not go with it
                 handle.lock()
                 try:
+                    handle.make_sound()  # what dead processes left of it goes too
                     checkup.remove_stream(self._place, stream)
                 finally:
                     handle.unlock()

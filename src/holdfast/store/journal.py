@@ -13,8 +13,8 @@ import os
 from collections.abc import Iterator
 from mmap import mmap
 
+from holdfast.core import commit as codec
 from holdfast.fs import steps
-from holdfast.store import segments
 from holdfast.store.blanks import line_of
 from holdfast.typed import TYPE_CHECKING, Record
 
@@ -79,10 +79,12 @@ class Journal:
         except OSError as error:
             if error.errno != errno.EINVAL:
                 raise
-            fd = fs.open(path, _FLAGS)  # a file system that knows no other way than through its cache
+            # A file system that knows no other way than through its cache; it may have made the file before it said so.
+            fd = fs.open(path, _FLAGS & ~os.O_EXCL)
         journal = cls(fs, path, fd, place.habit)
         try:
-            fs.try_lock(fd)  # it is new: nobody else has it
+            if not fs.try_lock(fd):
+                raise OSError(errno.EWOULDBLOCK, "somebody looks into the new journal")
             fs.write_through(fd, memoryview(mmap(-1, place.habit.size)), 0)
             steps.sync_names(fs, folder, os.path.dirname(place.root))
         except OSError:
@@ -136,7 +138,8 @@ def stream_of(name: str) -> str:
 
 
 def entries_in(data: bytes) -> Iterator[Entry]:
-    """The entries of the last round, up to the first that is not whole. Every line in them has a sum of its own."""
+    """The entries of the last round, up to the first that is not whole. Every line in them has a sum of its own; one
+    that a later release wrote is refused (``Newer``): its journal is not ours to remove (I10)."""
     at, first = 0, b""
     while True:
         end = data.find(b"\n", at, at + _HEAD)
@@ -154,4 +157,4 @@ def entries_in(data: bytes) -> Iterator[Entry]:
 
 def _is_whole(data: bytes) -> bool:
     *pieces, rest = data.split(b"\n")
-    return bool(pieces) and not rest and all(segments.is_whole(line_of(piece)) for piece in pieces)
+    return bool(pieces) and not rest and all(codec.fault_of(line_of(piece), None) is None for piece in pieces)

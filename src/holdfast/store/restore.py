@@ -94,7 +94,7 @@ def unmerged(place: Place, stream: str, name: str) -> bool:
         steps.make_folders(place.fs, os.path.dirname(path))
     joined = union(stream, os.path.basename(path), contents)
     if not _is_sound(joined) and all(map(_is_sound, contents)):
-        joined = _tied(stream, os.path.basename(path), joined)
+        joined = tied(stream, os.path.basename(path), joined)
     steps.replace(place.fs, path, joined, tag=place.tag, durable=True)
     return True
 
@@ -110,13 +110,13 @@ def _is_sound(data: bytes) -> bool:
     return True
 
 
-def _tied(stream: str, name: str, data: bytes) -> bytes:
-    """The commits of two sides that were whole, each line tied to the one that is now before it: nothing is missing
-    between them, and nobody has to look for it."""
+def tied(stream: str, name: str, data: bytes) -> bytes:
+    """The commits of whole lines, each tied to the one that is now before it: nothing is missing between them, and
+    nobody has to look for it."""
     found, previous = [], codec.GENESIS
     for line in whole_lines(data):
-        tied, previous = codec.rechained(line, previous)
-        found.append(segments.shifted(stream, name, tied[:-1]) + b"\n")
+        anew, previous = codec.rechained(line, previous)
+        found.append(segments.shifted(stream, name, anew[:-1]) + b"\n")
     return b"".join(found)
 
 
@@ -177,8 +177,11 @@ def salvage(place: Place, handle_of: Callable[[str], StreamFiles], *, fix: bool 
     """Bring back every kept segment that the working tree has lost and that no ref leads to, or only name it.
 
     Not in the midst of a rebase, whose next step may bring the same file. Git is asked only if something is
-    missing. After a month those that git has are forgotten.
+    missing. After a month those that git has are forgotten. What waits in journals of dead processes comes first.
     """
+    from holdfast.store import replay
+
+    replay.make_all_sound(place, handle_of)
     if place.head.is_replaying():
         return []
     links = kept.links(place)

@@ -156,27 +156,43 @@ class StreamPut(StreamNote):
         except OSError:
             self._leave_journal()
             with self.holding():
-                memory = self._remembered(read_note(self._fs, self._lock_fd))
-                if memory is not None and memory.writer == segments.writer_of(name):
-                    self._remember(memory.but(segment=-segments.number_of(name)))
-                    try:
-                        self._mended(memory.but(segment=-segments.number_of(name)))
-                    except OSError:
-                        pass  # the note says that it still has to be done
+                self._sync_failed(name)
             raise
+
+    def _sync_failed(self, name: str) -> None:
+        """Note that a segment has to be written once more, and do it if that can be done now. Where a power cut took
+        the note, a new one says only this: its writer has forgotten all else, and takes a new name."""
+        writer = segments.writer_of(name)
+        memory = self._remembered(read_note(self._fs, self._lock_fd)) or Memory(writer)
+        try:
+            if memory.writer == writer:
+                memory = memory.but(segment=-segments.number_of(name))
+                self._note_mending(memory)
+                self._mended(memory)
+            else:
+                self._write_anew(self._path(name))
+        except OSError:
+            pass  # the note says that it still has to be done
 
     def _mended(self, memory: Memory) -> Memory:
         """Write the segment whose sync failed once more, so that what is read in it is also on the disk."""
-        path = self._path(segments.name_of(self.stream, memory.writer, -memory.segment))
+        self._write_anew(self._path(segments.name_of(self.stream, memory.writer, -memory.segment)))
+        memory = memory.but(segment=0)
+        self._note_mending(memory)
+        return memory
+
+    def _write_anew(self, path: str) -> None:
         try:
             data = steps.read_whole(self._fs, path)
         except FileNotFoundError:
-            pass  # gone with a checkout: nothing in it can be repeated
-        else:
-            steps.replace(self._fs, path, data, tag=self._place.tag, durable=True)
-        memory = memory.but(segment=0)
+            return  # gone with a checkout: nothing in it can be repeated
+        steps.replace(self._fs, path, data, tag=self._place.tag, durable=True)
+
+    def _note_mending(self, memory: Memory) -> None:
+        """Write the note. That does not mean that the memory was compared with the stream."""
+        complete = self._complete_for
         self._remember(memory)
-        return memory
+        self._complete_for = complete
 
     def _close_segment(self) -> None:
         """Leave the segment at hand. What of it is in the journal alone is synced first."""

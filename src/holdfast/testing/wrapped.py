@@ -27,6 +27,9 @@ CHANGES = frozenset(
 )
 """The calls that change a disk, or wait for it; ``open`` is one of them only when it makes a file."""
 
+_PAST_THE_CACHE = getattr(os, "O_DIRECT", 0)
+"""What is written so cannot be held back for a sync that never comes."""
+
 
 class Wrapped:
     """Passes every call on; a subclass changes what happens in ``around`` or in single calls."""
@@ -41,6 +44,7 @@ class Wrapped:
 
     def open(self, path: str, flags: int, mode: int = 0o644) -> int:
         call = "create" if flags & os.O_CREAT else "open"
+        flags &= ~_PAST_THE_CACHE
         fd = self.around(call, path, lambda: self.inner.open(path, flags, mode))
         self.paths[fd] = path
         return fd

@@ -118,7 +118,8 @@ def test_a_journal_that_holds_only_the_own_line_is_caught(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(StreamPut, "_make_durable", careless)
     (protocol,) = (protocol for protocol in PROTOCOLS if protocol.name == "journals overtaken")
-    with pytest.raises(Violation, match="no prefix"):
+    # The commit comes back without the one before it: in a segment of its own, so chained anew.
+    with pytest.raises(Violation, match=r"no prefix|is changed"):
         check_protocol(protocol, seed=scale.seed(), limit=6, acknowledged_only=True)
 
 

@@ -60,11 +60,8 @@ def fold(state: State, lines: Iterable[bytes | Commit]) -> State:
         state["head"] = commit_id
         state["mix"] = (state["mix"] + crc32(commit_id.encode())) & 0xFFFFFFFF
         try:
-            commit = sense.commit_in(item) if isinstance(item, bytes) else item
+            commit = sense.commit_in(item) if isinstance(item, bytes) else sense.checked(item)
         except Damaged:
-            _count_unknown(state, NONSENSE)
-            continue
-        if sense.fault_of(commit):
             _count_unknown(state, NONSENSE)
             continue
         state["created"] = state["created"] or commit.at

@@ -22,9 +22,15 @@ _MOMENT = len("2026-01-21T14:30:00.123Z")
 
 def commit_in(line: bytes) -> Commit:
     """The commit in a line whose sum has been checked; raises ``Damaged`` if it makes no sense."""
-    commit = codec.decode(line)
-    what = fault_of(commit) or _fault_in(line, commit)
-    if what:
+    commit = checked(codec.decode(line))
+    if what := _fault_in(line, commit):
+        raise Damaged(f"A commit makes no sense: {what}.")
+    return commit
+
+
+def checked(commit: Commit) -> Commit:
+    """A decoded commit, if its parts make sense; otherwise raises ``Damaged``."""
+    if what := _fault_of(commit):
         raise Damaged(f"A commit makes no sense: {what}.")
     return commit
 
@@ -39,7 +45,7 @@ def commits_in(lines: Iterable[bytes]) -> Iterator[Commit]:
         yield commit
 
 
-def fault_of(commit: Commit) -> str | None:
+def _fault_of(commit: Commit) -> str | None:
     """What is wrong with the parts of a decoded commit, or None. The data of its events is left to their folds."""
     if not isinstance(commit.by, str) or not 0 < len(commit.by) <= LONGEST:
         return "by is not the name of an actor"

@@ -19,7 +19,7 @@ from holdfast.typed import Any
 
 EVERY = LONG_TAIL
 """Commits between two snapshots: what an opening has to fold at most, whatever the length of the history."""
-CROWDED_EVERY = 100 * EVERY
+CROWDED_EVERY = 20 * EVERY
 """The same while several processes write: whoever keeps the snapshot has to read all the others first."""
 _RELEASE = f"{__version__}.{fold.RELEASE}.2"
 """Of what is in a snapshot, and how: another one is not used."""

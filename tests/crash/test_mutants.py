@@ -143,7 +143,9 @@ def test_a_journal_that_goes_before_its_segment_is_synced_is_caught(monkeypatch:
 
     monkeypatch.setattr(replay, "_put_back", hasty)
     with pytest.raises(Violation):
-        check_protocol(Protocol("taken over", taken_over), seed=scale.seed(), limit=6)
+        check_protocol(
+            Protocol("taken over", taken_over), seed=scale.seed(), limit=6, most=scale.scaled(2000)
+        )
 
 
 def test_acknowledging_before_the_sync_is_caught() -> None:

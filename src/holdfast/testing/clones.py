@@ -232,11 +232,12 @@ class History:
         self._merge_all(self.trees)
 
     def _merge_all(self, order: list[Tree]) -> None:
-        """The first two merge every branch for themselves; the others take what came of it."""
+        """The first one or two merge every branch for themselves; the others take what came of it."""
+        alone = self.random.choice((1, 2))
         for index, tree in enumerate(order):
             tree.must("fetch", "-q", "origin")
             refs = tree.unmerged_refs()
-            if index > 1:
+            if index >= alone:
                 refs = [ref for ref in refs if "/all-" in ref]
             for ref in self.random.sample(refs, len(refs)):
                 self.merge(tree, ref)

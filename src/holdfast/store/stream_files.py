@@ -39,6 +39,8 @@ class StreamFiles(StreamPut):
     def read(self, cursor: Cursor) -> Tail:
         if not self._sound:
             self.make_sound()
+        if self._lock_fd >= 0 and self._is_latest(cursor) and not cursor["f"] and not self._unplayed:
+            return Tail([], cursor, cursor["n"], cursor["h"], False, ())
         tail = super().read(cursor)
         return tail._replace(faults=(*tail.faults, *self._unplayed)) if self._unplayed else tail
 

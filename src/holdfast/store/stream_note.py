@@ -81,18 +81,22 @@ class StreamNote(StreamReader):
         So many commits, only if they may be left ``unread``: all that happened is in the note.
         """
         self.lock()
+        if self._is_latest(cursor):
+            return NOTHING
+        # What follows may renew the note and then be refused: the old cursor would look new again.
+        self._latest = None
+        return self._grown(cursor) if unread else ANYTHING
+
+    def _is_latest(self, cursor: Cursor) -> bool:
+        """Whether the cursor stands behind this handle's own last commit and nothing has happened since."""
         memory, note = self._memory, self._note
-        if (
+        return (
             cursor is self._latest
             and cursor is not None
             and memory is not None
             and self._fs.read(self._lock_fd, len(note), 0) == note
             and self._is_as_noted(memory)
-        ):
-            return NOTHING
-        # What follows may renew the note and then be refused: the old cursor would look new again.
-        self._latest = None
-        return self._grown(cursor) if unread else ANYTHING
+        )
 
     def _grown(self, cursor: Cursor) -> int:
         """How many commits came since the cursor, if they are all of this place and in the segment at hand: then the

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import lru_cache
 
 from holdfast.core import commit as codec
 from holdfast.core import concepts, ids, moment
@@ -39,6 +40,13 @@ _ELSEWHERE = (
 def wall_clock() -> int:
     """Milliseconds since 1970."""
     return time.time_ns() // 1_000_000
+
+
+@lru_cache(maxsize=8)  # a server asks before every call
+def _pointed_to(note: bytes | None) -> str | None:
+    """The session that the pointer of a place names; None if it names none."""
+    name = (note or b"").decode("utf-8", "replace").strip()
+    return name if ids.is_session_id(name.rpartition("/")[2]) else None
 
 
 def open_workspace(
@@ -231,9 +239,7 @@ class Workspace:
 
     def current(self) -> str | None:
         """The id of this place's current session, if there is one."""
-        note = self.store.get(POINTER)
-        name = (note or b"").decode("utf-8", "replace").strip()
-        return name if ids.is_session_id(name.rpartition("/")[2]) else None
+        return _pointed_to(self.store.get(POINTER))
 
     def switch(self, name: str) -> Session:
         """Make another session the current one of this place."""

@@ -8,12 +8,13 @@ from holdfast.typed import Any
 Schema = dict[str, Any]
 
 
-def checked(tool: str, schema: Schema, given: dict[str, Any]) -> dict[str, Any]:
+def checked(
+    tool: str, known: dict[str, Schema], required: tuple[str, ...], given: dict[str, Any]
+) -> dict[str, Any]:
     """The arguments as the tool takes them: those that are null left out. Raises ``Usage`` for anything else."""
-    known: dict[str, Schema] = schema["properties"]
     problems = [f"there is no argument {name[:40]!r}" for name in given if name not in known]
     taken = {name: value for name, value in given.items() if value is not None and name in known}
-    problems += [f"{name} is missing" for name in schema.get("required", ()) if name not in taken]
+    problems += [f"{name} is missing" for name in required if name not in taken]
     for name, value in taken.items():
         problem = _problem(known[name], value)
         if problem:
@@ -21,7 +22,6 @@ def checked(tool: str, schema: Schema, given: dict[str, Any]) -> dict[str, Any]:
         elif known[name]["type"] == "integer":
             taken[name] = int(value)
     if problems:
-        required = schema.get("required", ())
         names = ", ".join(name if name in required else f"[{name}]" for name in known)
         raise Usage(f"{tool}: {'; '.join(problems[:5])}. Nothing was written.", hint=f"It takes {names}.")
     return taken

@@ -54,6 +54,31 @@ class Seat:
         return found
 
 
+class Turn:
+    """The time in which one client has the desk to itself. After damage all is opened anew."""
+
+    __slots__ = ("_client", "_desk")
+
+    def __init__(self, desk: Desk, client: str) -> None:
+        self._desk = desk
+        self._client = client
+
+    def __enter__(self) -> Seat:
+        self._desk.lock.acquire()
+        try:
+            return self._desk.seat_of(self._client)
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
+            raise
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        try:
+            if isinstance(error, (Damaged, Unavailable)):
+                self._desk.drop()
+        finally:
+            self._desk.lock.release()
+
+
 class Desk:
     """One workspace, opened when it is first needed and kept."""
 
@@ -62,28 +87,23 @@ class Desk:
 
     def __init__(self, where: str | None = None, session: str | None = None) -> None:
         self._where = where
-        self._named = session
-        self._lock = RLock()
+        self._named = session or os.environ.get("HOLDFAST_SESSION")
+        self._agent = os.environ.get("HOLDFAST_AGENT")
+        self.lock = RLock()
         self._seats: dict[str, Seat] = {}
 
     # -- calls --------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def seat(self, client: str) -> Iterator[Seat]:
+    def seat(self, client: str) -> Turn:
         """The workspace in a client's name, alone."""
-        with self._lock:
-            try:
-                yield self._seat(client)
-            except (Damaged, Unavailable):
-                self._drop()
-                raise
+        return Turn(self, client)
 
     @contextmanager
     def any_seat(self) -> Iterator[Seat]:
         """The workspace in anybody's name, for looking only."""
-        with self._lock:
+        with self.lock:
             known = next(iter(self._seats.values()), None)
-            yield known if known is not None else self._seat("")
+            yield known if known is not None else self.seat_of("")
 
     def on_session(self, client: str, act: Callable[[Session], Any], named: str | None = None) -> Any:
         """Run ``act`` on the session that is meant."""
@@ -113,7 +133,7 @@ class Desk:
     def choose(self, seat: Seat, named: str | None) -> Session:
         """The session that is named, else the one to go on with."""
         workspace = seat.workspace
-        wanted = named or self._named or os.environ.get("HOLDFAST_SESSION")
+        wanted = named or self._named
         if wanted:
             user, _, name = wanted.rpartition("/")
             if is_session_id(name):
@@ -148,8 +168,8 @@ class Desk:
 
     # -- who ----------------------------------------------------------------------------------------------
 
-    def _seat(self, client: str) -> Seat:
-        name = os.environ.get("HOLDFAST_AGENT") or plain_name(client)
+    def seat_of(self, client: str) -> Seat:
+        name = self._agent or plain_name(client)
         seat = self._seats.get(name)
         if seat is None:
             if len(self._seats) >= MOST_SEATS:
@@ -168,7 +188,7 @@ class Desk:
 
     def rest(self) -> None:
         """Make views anew that calls left stale, and show that the agents are still here."""
-        with self._lock:
+        with self.lock:
             for seat in self._seats.values():
                 for fault in seat.workspace.publish():
                     sys.stderr.write(f"holdfast mcp: {fault.where}: {fault.what}; {fault.action}.\n")
@@ -182,7 +202,7 @@ class Desk:
         except (HoldfastError, OSError):
             pass  # presence is a courtesy: a workspace that cannot show it works all the same
 
-    def _drop(self) -> None:
+    def drop(self) -> None:
         """Give the store back without writing: the next call opens everything anew, and sees what there is then."""
         for seat in list(self._seats.values())[:1]:  # all seats share one store
             try:
@@ -193,9 +213,9 @@ class Desk:
 
     def close(self) -> None:
         """Write what is stale, and give the store back."""
-        with self._lock:
+        with self.lock:
             self.rest()
-            self._drop()
+            self.drop()
 
 
 @lru_cache(maxsize=MOST_SEATS)

@@ -56,7 +56,7 @@ class Tool(Record):
 def call(tool: Tool, desk: Desk, client: str, given: Json) -> Json:
     """Run a tool. What a rule refuses comes back as a result that says what is allowed."""
     try:
-        said = tool.run(desk, client, check.checked(tool.name, tool.schema(), given))
+        said = tool.run(desk, client, check.checked(tool.name, tool.takes, tool.required, given))
     except HoldfastError as error:
         text = visible(f"{error.code}: {error.message} {in_tools(error)}".rstrip())
         return {"content": [{"type": "text", "text": text}], "isError": True}

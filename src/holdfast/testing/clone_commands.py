@@ -44,12 +44,8 @@ def in_session(history: History, session: Session) -> str | None:
     long = (prose(history, 700), history.random.choice(_AGAIN), history.random.choice(_REPEATED))
     text = history.random.choice((*_SHORT, *long))
     step = Step(0, "", history.random.randrange(60), text)
-    # Batches have tests of their own; what needs files is among the commands below, with real ones.
-    names = [
-        name
-        for name in COMMANDS
-        if not name.startswith(("batch ", "message", "reference", "import", "secret"))
-    ]
+    # What needs files is among the commands below, with real ones.
+    names = [name for name in COMMANDS if not name.startswith(("message", "reference"))]
     if history.random.random() < 0.3:
         receipt = history.random.choice(_KEPT)(history, session)
     else:

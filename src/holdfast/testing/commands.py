@@ -6,6 +6,7 @@ file of the project takes the concept's own rule, with a path and a hash as the 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
@@ -88,8 +89,8 @@ Run = Callable[[Any, Choice], object]
 
 
 def _holder(session: Any) -> str:
-    """Who takes items of a batch: the writer of a replica, the place of a real session."""
-    return str(getattr(session, "writer", None) or session.workspace.where)
+    """Who takes items of a batch: the writer of a replica, the folder of a real session."""
+    return str(getattr(session, "writer", None) or os.path.basename(session.workspace.where))
 
 
 FILES = ("a.py", "docs/b c.md", "ünï.txt")

@@ -11,12 +11,11 @@ from collections.abc import Callable
 import pytest
 
 from holdfast.errors import HoldfastError
-from holdfast.store.journal import BLOCK
 from holdfast.testing import scale
 from holdfast.testing.faults import Failure, Faulty
 from holdfast.testing.laboratory import Bench, Protocol, check_protocol
-from holdfast.testing.protocols import JOURNALS, PROTOCOLS, failed_sync, killed_then_cut
-from holdfast.testing.wrapped import KilledAt, SameDisk
+from holdfast.testing.protocols import PROTOCOLS, failed_sync, half_lost, killed_then_cut
+from holdfast.testing.wrapped import SameDisk
 
 # At least so many states per protocol, so that the total cannot shrink unnoticed.
 STATES = {
@@ -129,16 +128,7 @@ def failed_take_over(call: int, *, noted: bool) -> Protocol:
     over. ``noted``: the note in the lock file has survived."""
 
     def run(bench: Bench) -> None:
-        bench.habit = JOURNALS._replace(size=32 * BLOCK, window=4 * BLOCK)
-        bench.cursors = {}
-        dying = KilledAt(bench.fs, 1 << 30)
-        store = bench.store(dying)
-        for _ in range(5):
-            bench.append(store)
-        dying.die()
-        (segment,) = bench.segments()
-        os.truncate(segment, os.path.getsize(segment) // 2)
-        bench.begin()
+        half_lost(bench)
         if not noted:
             for lock in glob.glob(os.path.join(bench.root, "local", "locks", "*")):
                 os.truncate(lock, 0)

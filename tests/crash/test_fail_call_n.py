@@ -13,9 +13,9 @@ from holdfast.errors import HoldfastError
 from holdfast.store.files import FilesStore
 from holdfast.testing.faults import ERRORS, SHORT, Failure, Faulty
 from holdfast.testing.laboratory import SECOND, STREAM, Bench
-from holdfast.testing.protocols import JOURNALS, _torn
+from holdfast.testing.protocols import JOURNALS, _torn, git_head, half_lost
 from holdfast.testing.witness import verify
-from holdfast.testing.wrapped import KilledAt, SameDisk
+from holdfast.testing.wrapped import SameDisk
 
 Write = Callable[[Bench, FilesStore], None]
 
@@ -84,29 +84,12 @@ def _journals(bench: Bench) -> None:
     bench.habit = JOURNALS
 
 
-def _dead_journal(bench: Bench) -> None:
-    """A process died with a journal that holds all it wrote; a power cut took the second half of its segment."""
-    bench.habit = JOURNALS._replace(size=1 << 16, window=1 << 14)
-    dying = KilledAt(bench.fs, 1 << 30)
-    store = bench.store(dying)
-    for _ in range(4):
-        bench.append(store)
-    dying.die()
-    (segment,) = bench.segments()
-    with open(segment, "r+b") as file:
-        file.truncate(os.path.getsize(segment) // 2)
-    bench.begin()
-
-
 def _torn_tail(bench: Bench) -> None:
     _torn(bench, "half")
 
 
 def _in_git(bench: Bench) -> None:
-    os.mkdir(os.path.join(bench.top, ".git"))
-    with open(os.path.join(bench.top, ".git", "HEAD"), "w") as file:
-        file.write("f" * 40 + "\n")
-    bench.begin()
+    git_head(bench)
     _history(bench)
 
 
@@ -126,7 +109,7 @@ CASES: dict[str, tuple[Callable[[Bench], None], Write]] = {
     "doctor_fix": (_torn_tail, _fix),
     "journal": (_journals, _many),
     "journal_closed": (_journals, _close),
-    "dead_journal": (_dead_journal, _append),
+    "dead_journal": (half_lost, _append),
     "new_git_head": (_in_git, _new_head),
     "forget": (_two_streams, _forget),
 }

@@ -25,22 +25,29 @@ def mark(path: Path, line: int) -> None:
     )
 
 
+def named_and_healed(repository: Path, git, capsys, name: str, lines: int) -> None:
+    """Commit a file with markers behind so many lines: doctor names the line, heal brings it back and stages it."""
+    path = repository / name
+    whole = path.read_bytes()
+    mark(path, lines)
+    git("add", "-A")
+    git("commit", "-q", "-m", "with markers")
+    capsys.readouterr()
+    assert main(["doctor"]) == 0
+    assert (
+        f"{name.removeprefix('.state/')}:{lines + 1}: conflict markers of a merge" in capsys.readouterr().out
+    )
+    assert main(["heal"]) == 0
+    assert path.read_bytes() == whole
+    assert git("status", "--porcelain") == f"M  {name}\n"
+
+
 @pytest.mark.parametrize("view", ["STATE.md", "state.json"])
 def test_committed_markers_in_a_view_are_named_and_healed(
     session: str, repository: Path, git, capsys, view: str
 ) -> None:
     """Doctor names the line, heal makes the view anew from the segments and stages it."""
-    path = repository / ".state" / "sessions" / session / view
-    whole = path.read_bytes()
-    mark(path, 2)
-    git("add", "-A")
-    git("commit", "-q", "-m", "with markers")
-    capsys.readouterr()
-    assert main(["doctor"]) == 0
-    assert f"{view}:3: conflict markers of a merge" in capsys.readouterr().out
-    assert main(["heal"]) == 0
-    assert path.read_bytes() == whole
-    assert git("status", "--porcelain") == f"M  .state/sessions/{session}/{view}\n"
+    named_and_healed(repository, git, capsys, f".state/sessions/{session}/{view}", 2)
 
 
 def test_the_next_command_tells_which_view_it_healed(session: str, repository: Path, capsys) -> None:
@@ -63,17 +70,7 @@ def test_committed_markers_in_a_page_are_named_and_healed(
 ) -> None:
     """Pages in the project's folder that hold committed markers are made anew from the session that they tell of."""
     assert main(command) == 0
-    path = repository / name
-    whole = path.read_bytes()
-    mark(path, 9)
-    git("add", "-A")
-    git("commit", "-q", "-m", "with markers")
-    capsys.readouterr()
-    assert main(["doctor"]) == 0
-    assert f"{name}:10: conflict markers of a merge" in capsys.readouterr().out
-    assert main(["heal"]) == 0
-    assert path.read_bytes() == whole
-    assert git("status", "--porcelain") == f"M  {name}\n"
+    named_and_healed(repository, git, capsys, name, 9)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ ALONE = 8
 _TIED = (SUM_LENGTH - ALONE) // 2
 """Bytes of the hash whose letters tie it to the line before."""
 
-_HEAD = b'{"v":1,"id":"'
+_HEAD = b'{"v":%d,"id":"' % FORMAT
 _ID_AT = len(_HEAD)
 _ID_END = _ID_AT + ids.ID_LENGTH
 BY_AT = _ID_END + len('","at":"2026-01-21T14:30:00.123Z"')
@@ -147,12 +147,12 @@ def encode(
     """The line of a new commit, line feed included, and the commit itself."""
     if content is None:
         content = content_of(draft)
-    body = f'{{"v":1,"id":"{commit_id}","at":"{at}"'.encode() + content
+    body = _HEAD + f'{commit_id}","at":"{at}"'.encode() + content
     if len(body) > _MAX_BODY:
         raise TooLarge(f"The commit has {len(body):,} bytes; the limit is {MAX_LINE:,}.")
     line_sum = chain(previous, body)
     events, by, origin, op = draft
-    line = body + f',"sum":"{line_sum}"}}\n'.encode()
+    line = body + _TAIL + f'{line_sum}"}}\n'.encode()
     return line, Commit._make((commit_id, at, by, origin, op, events, line_sum))
 
 

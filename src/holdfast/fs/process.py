@@ -123,9 +123,8 @@ def _above(pid: int) -> list[int]:
 
 def is_alive(process: Process, here: Process) -> bool | None:
     """Whether a process is still there, as seen from process ``here``; None if that cannot be told from here."""
-    if (
-        not process.boot or process.boot != here.boot
-    ):  # the same boot is the same machine, whatever it is called now
+    # The same boot is the same machine, whatever it is called now.
+    if not process.boot or process.boot != here.boot:
         if process.host != here.host:
             return None
         if process.boot != here.boot:

@@ -135,14 +135,20 @@ def doctor_fix(bench: Bench) -> None:
     store.close()
 
 
-def new_git_head(bench: Bench) -> None:
-    """Every commit of git lets the engine open a new segment."""
+def git_head(bench: Bench) -> str:
+    """A git directory around the workspace; the path of its HEAD."""
     git = os.path.join(bench.top, ".git")
     os.mkdir(git)
     head = os.path.join(git, "HEAD")
     with open(head, "w") as file:
         file.write("f" * 40 + "\n")
     bench.begin()
+    return head
+
+
+def new_git_head(bench: Bench) -> None:
+    """Every commit of git lets the engine open a new segment."""
+    head = git_head(bench)
     _existing(bench, 1)
     for number in range(3):
         steps.replace(bench.fs, head, f"{number:040d}\n".encode(), tag="git", durable=False)
@@ -255,6 +261,19 @@ def journal_of_a_dead_process(bench: Bench) -> None:
     store.close()
 
 
+def half_lost(bench: Bench) -> None:
+    """A process died with a journal that holds all it wrote; a power cut took the second half of its segment."""
+    _with_journals(bench, JOURNALS._replace(size=32 * BLOCK, window=4 * BLOCK))
+    dying = KilledAt(bench.fs, 1 << 30)
+    store = bench.store(dying)
+    for _ in range(5):
+        bench.append(store)
+    dying.die()
+    (segment,) = bench.segments()
+    os.truncate(segment, os.path.getsize(segment) // 2)
+    bench.begin()
+
+
 def journals_of_two(bench: Bench) -> None:
     """Two processes with a journal each take turns; one of them is killed while the other goes on."""
     _with_journals(bench)
@@ -290,12 +309,7 @@ def journals_overtaken(bench: Bench) -> None:
 
 def journal_and_git(bench: Bench) -> None:
     """HEAD moves while a journal is in use: the next commit goes to another segment."""
-    git = os.path.join(bench.top, ".git")
-    os.mkdir(git)
-    head = os.path.join(git, "HEAD")
-    with open(head, "w") as file:
-        file.write("f" * 40 + "\n")
-    bench.begin()
+    head = git_head(bench)
     _with_journals(bench)
     store = bench.store()
     for number in range(3):

@@ -13,8 +13,9 @@ import pytest
 from holdfast.errors import HoldfastError
 from holdfast.testing import scale
 from holdfast.testing.faults import Failure, Faulty
+from holdfast.testing.journal_protocols import half_lost
 from holdfast.testing.laboratory import Bench, Protocol, check_protocol
-from holdfast.testing.protocols import PROTOCOLS, failed_sync, half_lost, killed_then_cut
+from holdfast.testing.protocols import PROTOCOLS, failed_sync, killed_then_cut
 from holdfast.testing.wrapped import SameDisk
 
 # At least so many states per protocol, so that the total cannot shrink unnoticed.

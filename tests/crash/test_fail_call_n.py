@@ -12,8 +12,9 @@ import pytest
 from holdfast.errors import HoldfastError
 from holdfast.store.files import FilesStore
 from holdfast.testing.faults import ERRORS, SHORT, Failure, Faulty
+from holdfast.testing.journal_protocols import JOURNALS, half_lost
 from holdfast.testing.laboratory import SECOND, STREAM, Bench
-from holdfast.testing.protocols import JOURNALS, _torn, git_head, half_lost
+from holdfast.testing.protocols import _torn
 from holdfast.testing.witness import verify
 from holdfast.testing.wrapped import SameDisk
 
@@ -89,7 +90,7 @@ def _torn_tail(bench: Bench) -> None:
 
 
 def _in_git(bench: Bench) -> None:
-    git_head(bench)
+    bench.git_head()
     _history(bench)
 
 

@@ -13,8 +13,9 @@ from holdfast.store.stream_files import StreamFiles
 from holdfast.store.stream_put import StreamPut
 from holdfast.store.stream_reader import Place
 from holdfast.testing import scale
+from holdfast.testing.journal_protocols import JOURNALS
 from holdfast.testing.laboratory import STREAM, Bench, Protocol, check_protocol, segment_class, sync_classes
-from holdfast.testing.protocols import JOURNALS, PROTOCOLS
+from holdfast.testing.protocols import PROTOCOLS
 from holdfast.testing.witness import Violation
 from holdfast.testing.wrapped import KilledAt
 

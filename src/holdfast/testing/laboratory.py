@@ -90,6 +90,16 @@ class Bench:
             habit=habit or self.habit,
         )
 
+    def git_head(self) -> str:
+        """A git directory around the workspace; the path of its HEAD."""
+        git = os.path.join(self.top, ".git")
+        os.mkdir(git)
+        head = os.path.join(git, "HEAD")
+        with open(head, "w") as file:
+            file.write("f" * 40 + "\n")
+        self.begin()
+        return head
+
     def next_op(self, events: int = 0) -> str:
         """A new operation id; with ``events``, one whose commit has that many."""
         while True:

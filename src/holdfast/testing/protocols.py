@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import os
 
 from holdfast.errors import HoldfastError
 from holdfast.fs import steps
-from holdfast.store.journal import BLOCK, Habit
 from holdfast.store.protocol import LONG_TAIL
 from holdfast.testing.faults import Failure, Faulty
+from holdfast.testing.journal_protocols import JOURNAL_PROTOCOLS, JOURNALS
 from holdfast.testing.laboratory import PROJECT, SECOND, STREAM, Bench, Protocol
 from holdfast.testing.wrapped import DuringSync, Killed, KilledAt, SameDisk
 from holdfast.workspace.working_set import WorkingSet
@@ -135,20 +134,9 @@ def doctor_fix(bench: Bench) -> None:
     store.close()
 
 
-def git_head(bench: Bench) -> str:
-    """A git directory around the workspace; the path of its HEAD."""
-    git = os.path.join(bench.top, ".git")
-    os.mkdir(git)
-    head = os.path.join(git, "HEAD")
-    with open(head, "w") as file:
-        file.write("f" * 40 + "\n")
-    bench.begin()
-    return head
-
-
 def new_git_head(bench: Bench) -> None:
     """Every commit of git lets the engine open a new segment."""
-    head = git_head(bench)
+    head = bench.git_head()
     _existing(bench, 1)
     for number in range(3):
         steps.replace(bench.fs, head, f"{number:040d}\n".encode(), tag="git", durable=False)
@@ -225,98 +213,6 @@ def reader_keeps_snapshot(bench: Bench) -> None:
 
     store = bench.store(DuringSync(bench.fs, meanwhile))
     bench.append(store, op=op)
-    store.close()
-
-
-JOURNALS = Habit(after=1, size=4 * BLOCK, window=1200)
-"""A journal from the first commit on, so small that it is full after a few."""
-
-
-def _with_journals(bench: Bench, habit: Habit = JOURNALS) -> None:
-    """Every store has a journal, and reads only what is new."""
-    bench.habit = habit
-    bench.cursors = {}
-
-
-def journal(bench: Bench) -> None:
-    """Every commit is made sure of in a journal, which begins again when it is full."""
-    _with_journals(bench)
-    store = bench.store()
-    for _ in range(10):
-        bench.append(store)
-    store.close()
-
-
-def journal_of_a_dead_process(bench: Bench) -> None:
-    """A process died with a full journal; the next one takes it over and goes on."""
-    _with_journals(bench)
-    dying = KilledAt(bench.fs, 1 << 30)
-    store = bench.store(dying)
-    for _ in range(5):
-        bench.append(store)
-    dying.die()
-    store = bench.store()
-    for _ in range(3):
-        bench.append(store)
-    store.close()
-
-
-def half_lost(bench: Bench) -> None:
-    """A process died with a journal that holds all it wrote; a power cut took the second half of its segment."""
-    _with_journals(bench, JOURNALS._replace(size=32 * BLOCK, window=4 * BLOCK))
-    dying = KilledAt(bench.fs, 1 << 30)
-    store = bench.store(dying)
-    for _ in range(5):
-        bench.append(store)
-    dying.die()
-    (segment,) = bench.segments()
-    os.truncate(segment, os.path.getsize(segment) // 2)
-    bench.begin()
-
-
-def journals_of_two(bench: Bench) -> None:
-    """Two processes with a journal each take turns; one of them is killed while the other goes on."""
-    _with_journals(bench)
-    dying = KilledAt(bench.fs, 1 << 30)
-    one, two = bench.store(dying), bench.store()
-    for _ in range(3):
-        bench.append(one)
-        bench.append(two)
-        bench.append(two)
-    dying.die()
-    bench.append(two)
-    two.close()
-
-
-def journals_overtaken(bench: Bench) -> None:
-    """A second process with a journal is acknowledged while the first one still waits for the sync of its own."""
-    _with_journals(bench, JOURNALS._replace(size=32 * BLOCK, window=2 * BLOCK))  # neither syncs the segment
-    other = bench.store()
-    bench.append(other)
-    store = bench.store()
-    bench.append(store)
-    store.close()
-    op = bench.next_op()
-    bench.attempted[STREAM].append(op)
-    quicker = DuringSync(bench.fs, lambda: bench.append(other))
-    store = bench.store(quicker)
-    bench.append(store, op=op)
-    assert quicker.meanwhile is None, "nobody was quicker"
-    bench.append(store)
-    store.close()
-    other.close()
-
-
-def journal_and_git(bench: Bench) -> None:
-    """HEAD moves while a journal is in use: the next commit goes to another segment."""
-    head = git_head(bench)
-    _with_journals(bench)
-    store = bench.store()
-    for number in range(3):
-        bench.append(store)
-        bench.append(store)
-        steps.replace(bench.fs, head, f"{number:040d}\n".encode(), tag="git", durable=False)
-    bench.append(store)
     store.close()
 
 
@@ -412,10 +308,6 @@ PROTOCOLS = [
         overtaken,
         overtaken_later,
         reader_keeps_snapshot,
-        journal,
-        journal_of_a_dead_process,
-        journals_of_two,
-        journals_overtaken,
-        journal_and_git,
+        *JOURNAL_PROTOCOLS,
     )
 ]

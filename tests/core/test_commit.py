@@ -45,11 +45,16 @@ def noted(text: str, op: str | None = None) -> Draft:
 
 
 def faults(lines: list[bytes]) -> list[str | None]:
-    """What a reader finds wrong with each line; after a damaged one the chain starts anew."""
+    """What a reader finds wrong with each line; after a damaged one the chain starts anew.
+
+    The quick way, which only says whether a line follows the one before it, must say the same of every line.
+    """
     found: list[str | None] = []
     previous: str | None = GENESIS
     for line in lines:
         found.append(codec.fault_of(line, previous))
+        if previous is not None:
+            assert codec.following(line, previous) == (None if found[-1] else codec.sum_of(line))
         previous = None if found[-1] else codec.sum_of(line)
     return found
 
@@ -138,6 +143,7 @@ def test_foreign_lines_are_named(line: bytes, what: str) -> None:
     """What is no commit at all is called what it is."""
     for previous in (GENESIS, None):
         assert what in (codec.fault_of(line, previous) or "")
+    assert codec.following(line, GENESIS) is None
 
 
 @pytest.mark.parametrize("version", [2, 3, 10, 999])

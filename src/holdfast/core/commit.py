@@ -14,7 +14,7 @@ from functools import lru_cache
 from holdfast.core import ids
 from holdfast.core.hashing import blake2b
 from holdfast.errors import Damaged, Newer, Refused, TooLarge
-from holdfast.typed import Any, Record
+from holdfast.typed import Any, NoReturn, Record
 
 FORMAT = 1
 ORIGINS = ("human", "agent", "tool", "import")
@@ -82,6 +82,14 @@ def _encoder() -> Callable[[dict[str, Any]], str]:
 _encode = _encoder()
 
 
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")
+
+
+_scan = json.JSONDecoder(parse_constant=_no_number).scan_once  # type: ignore[attr-defined]
+"""The decoder's own inner loop, without the look for spaces around, of which a line has none."""
+
+
 def chain(previous: str, body: bytes) -> str:
     """The sum of a line: letters that check the line alone, then letters that tie it to the line before."""
     alone = blake2b(body, digest_size=16).hexdigest()
@@ -107,8 +115,7 @@ def content_of(draft: Draft) -> bytes:
         raise _too_deep() from None
     except (ValueError, TypeError) as error:
         raise Refused(f"The data is not plain JSON ({error}); nothing was written.") from None
-    # Only content with that many brackets can be too deep: nearly none has to be measured.
-    if content.count(b"{") + content.count(b"[") > MAX_DEPTH and any(is_deep(event.data) for event in events):
+    if may_be_deep(content) and any(is_deep(event.data) for event in events):
         raise _too_deep()
     return content
 
@@ -121,6 +128,11 @@ def _signed(by: str, origin: str) -> str:
 @lru_cache(maxsize=256)
 def _opening(kind: str, v: int) -> str:
     return f'{{"type":{_text(kind)},"v":{v},"data":'
+
+
+def may_be_deep(text: bytes) -> bool:
+    """Whether JSON has so many brackets that it can be too deep: nearly none has to be measured."""
+    return text.count(b"{") + text.count(b"[") > MAX_DEPTH
 
 
 def is_deep(value: object) -> bool:
@@ -173,6 +185,15 @@ def sum_of(line: bytes) -> str:
     return line[-2 - SUM_LENGTH : -2].decode("ascii", "replace")
 
 
+def following(line: bytes, previous: str) -> str | None:
+    """The sum of a line (without line feed) that is whole and follows the one with the sum ``previous``; None if
+    something is wrong with it, which ``fault_of`` names. Nearly every line that is read is such a one."""
+    if not line.startswith(_HEAD) or not ids.is_encoded_id(line[_ID_AT:_ID_END]):
+        return None
+    right = chain(previous, line[:-TAIL_LENGTH])
+    return right if line[-TAIL_LENGTH:] == b'%b%b"}' % (_TAIL, right.encode()) else None
+
+
 def looks_right(line: bytes) -> bool:
     """Whether a line (without line feed) has the frame of a commit of this format. Its sum is not checked."""
     return (
@@ -180,7 +201,7 @@ def looks_right(line: bytes) -> bool:
         and line.endswith(b'"}')
         and line[-TAIL_LENGTH : -TAIL_LENGTH + len(_TAIL)] == _TAIL
         and line[-2 - SUM_LENGTH : -2].isalnum()  # a flipped bit in the sum must not break the line's text
-        and ids.is_commit_id(id_of(line))
+        and ids.is_encoded_id(line[_ID_AT:_ID_END])
     )
 
 
@@ -237,16 +258,12 @@ def newer_format(line: bytes) -> int | None:
 def decode(line: bytes) -> Commit:
     """The commit in a line (without line feed) whose sum has been checked."""
     try:
-        record = json.loads(line.decode())
-        events = tuple([Event(e["type"], e["data"], e["v"]) for e in record["events"]])
-        return Commit(
-            record["id"],
-            record["at"],
-            record["by"],
-            record["origin"],
-            record.get("op"),
-            events,
-            record["sum"],
-        )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        text = line.decode()
+        record, end = _scan(text, 0)
+        if end != len(text):
+            raise ValueError("something follows its end")
+        events = tuple([Event._make((e["type"], e["data"], e["v"])) for e in record["events"]])
+        by, origin, op = record["by"], record["origin"], record.get("op")
+        return Commit._make((record["id"], record["at"], by, origin, op, events, record["sum"]))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, StopIteration) as error:
         raise Damaged(f"A commit cannot be decoded: {error}.") from None

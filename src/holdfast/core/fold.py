@@ -64,10 +64,11 @@ def fold(state: State, lines: Iterable[bytes | Commit]) -> State:
         except Damaged:
             _count_unknown(state, NONSENSE)
             continue
-        state["created"] = state["created"] or commit.at
-        state["updated"] = commit.at
-        state["by"] = commit.by
-        for event in commit.events:
+        _, at, by, _, _, events, _ = commit
+        state["created"] = state["created"] or at
+        state["updated"] = at
+        state["by"] = by
+        for event in events:
             try:
                 _fold_event(state, event, commit)
             except Newer:
@@ -83,11 +84,12 @@ def _fold_event(state: State, event: Event, commit: Commit) -> None:
     if meaning is None:
         _count_unknown(state, event.type)
         return
+    step, headline, _, _, watch = meaning
     data = upcast.to_current(event, meaning)
-    text = meaning.headline(data) if meaning.headline is not None else None
-    meaning.fold(state, data, commit)
-    if meaning.watch is not None:
-        meaning.watch(state, data, commit)
+    text = headline(data) if headline is not None else None
+    step(state, data, commit)
+    if watch is not None:
+        watch(state, data, commit)
     if text is not None:
         state["recent"].append({"at": commit.at, "by": commit.by, "origin": commit.origin, "text": text})
 

@@ -16,7 +16,8 @@ ZERO = "0" * 16 + "-" + "0" * WRITER_LENGTH
 LAST = "f" * 16
 """The clock behind which there is no later id. No honest clock comes near; anybody can write it into a segment."""
 
-_HEX = "0123456789abcdef"
+_HEX = b"0123456789abcdef"
+_WRITER_LETTERS = ALPHABET.encode()
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 _NAME_LENGTH = 64
 _DEVICES = frozenset(
@@ -48,7 +49,17 @@ def only(text: str, letters: str) -> bool:
 
 
 def is_commit_id(text: str) -> bool:
-    return len(text) == ID_LENGTH and text[16] == "-" and only(text[:16], _HEX) and is_writer(text[17:])
+    return text.isascii() and is_encoded_id(text.encode())
+
+
+def is_encoded_id(data: bytes) -> bool:
+    """The same of an id as it stands in a line; asked of every line that is read."""
+    return (
+        len(data) == ID_LENGTH
+        and data[16:17] == b"-"
+        and not data[:16].strip(_HEX)
+        and not data[17:].strip(_WRITER_LETTERS)
+    )
 
 
 def is_writer(text: str) -> bool:

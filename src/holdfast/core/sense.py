@@ -13,17 +13,18 @@ from holdfast.core import commit as codec
 from holdfast.core import ids
 from holdfast.core.commit import Commit
 from holdfast.errors import Damaged
-from holdfast.typed import NoReturn
 
 LONGEST = 200
 """Characters of an actor and of an operation id."""
+_BACKSLASH = ord("\\")
+"""As a number, which is found in a line ten times as fast as a text."""
 _MOMENT = len("2026-01-21T14:30:00.123Z")
 
 
 def commit_in(line: bytes) -> Commit:
     """The commit in a line whose sum has been checked; raises ``Damaged`` if it makes no sense."""
-    commit = checked(codec.decode(line))
-    if what := _fault_in(line, commit):
+    commit = codec.decode(line)
+    if what := _fault_of(commit) or _fault_in(line, commit):
         raise Damaged(f"A commit makes no sense: {what}.")
     return commit
 
@@ -47,40 +48,35 @@ def commits_in(lines: Iterable[bytes]) -> Iterator[Commit]:
 
 def _fault_of(commit: Commit) -> str | None:
     """What is wrong with the parts of a decoded commit, or None. The data of its events is left to their folds."""
-    if not isinstance(commit.by, str) or not 0 < len(commit.by) <= LONGEST:
+    _, at, by, origin, op, events, _ = commit
+    if not isinstance(by, str) or not 0 < len(by) <= LONGEST:
         return "by is not the name of an actor"
-    if not isinstance(commit.at, str) or len(commit.at) != _MOMENT:
+    if not isinstance(at, str) or len(at) != _MOMENT:
         return "at is not a moment"
-    if commit.origin not in codec.ORIGINS:
+    if origin not in codec.ORIGINS:
         return "its origin is none that there is"
-    if commit.op is not None and (not isinstance(commit.op, str) or not 0 < len(commit.op) <= LONGEST):
+    if op is not None and (not isinstance(op, str) or not 0 < len(op) <= LONGEST):
         return "op is not an operation id"
-    if not commit.events:
+    if not events:
         return "it has no events"
-    for event in commit.events:
-        if not isinstance(event.type, str) or not event.type or type(event.v) is not int or event.v < 1:
+    for kind, data, v in events:
+        if not isinstance(kind, str) or not kind or type(v) is not int or v < 1:
             return "an event has no type, or no version"
-        data: object = event.data
-        if not isinstance(data, dict):
-            return f"the data of {event.type[:80]} is not an object"
+        value: object = data
+        if not isinstance(value, dict):
+            return f"the data of {kind[:80]} is not an object"
     return None
 
 
 def _fault_in(line: bytes, commit: Commit) -> str | None:
-    if commit.id[: len(ids.LAST)] == ids.LAST:
-        return "it has the last id that there can be, and no commit can follow it"
-    if (commit.id, commit.sum) != (codec.id_of(line), codec.sum_of(line)):
+    """What is wrong with a line whose commit has sensible parts, or None."""
+    if commit.id != codec.id_of(line) or commit.sum != codec.sum_of(line):
         return "it has two ids, or two sums"
-    if b"\\u" in line and not _is_text(commit):
+    if commit.id.startswith(ids.LAST):
+        return "it has the last id that there can be, and no commit can follow it"
+    if _BACKSLASH in line and b"\\u" in line and not _is_text(commit):
         return "a text holds half of a surrogate pair"
-    if b"NaN" in line or b"Infinity" in line:
-        try:
-            json.loads(line, parse_constant=_no_number)
-        except ValueError:
-            return "a number is none"
-    if line.count(b"{") + line.count(b"[") > codec.MAX_DEPTH and any(
-        codec.is_deep(event.data) for event in commit.events
-    ):
+    if codec.may_be_deep(line) and any(codec.is_deep(event.data) for event in commit.events):
         return f"its data is nested deeper than {codec.MAX_DEPTH} levels"
     return None
 
@@ -91,7 +87,3 @@ def _is_text(commit: Commit) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(name)

@@ -191,21 +191,30 @@ class Chain:
 
     def take(self, line: bytes, number: int) -> bool:
         """Whether the line holds a commit; what is wrong with it goes to ``troubles``."""
-        what = codec.fault_of(line, self.sum)
-        if what is not None:
-            whole = is_whole(line)
-            self.troubles.append(Trouble(number, what, kept=whole))
-            if not whole:
-                self.sum = None
-                return False
+        following = codec.following(line, self.sum) if self.sum else None
+        if following is None and not self._is_kept(line, number):
+            self.sum = None
+            return False
+        self.sum = following or codec.sum_of(line)
+        self.lines += 1
         commit_id = codec.id_of(line)
         self.rising = commit_id > self.last
-        self.ordered = self.ordered and self.rising
-        self.sum = codec.sum_of(line)
-        self.last = max(self.last, commit_id)
-        self.first = min(self.first or commit_id, commit_id)
-        self.lines += 1
+        if self.rising:
+            self.last = commit_id
+            self.first = self.first or commit_id
+        else:
+            self.ordered = False
+            self.first = min(self.first, commit_id)
         return True
+
+    def _is_kept(self, line: bytes, number: int) -> bool:
+        """Whether a line that does not follow the one before it holds a commit all the same."""
+        what = codec.fault_of(line, self.sum)
+        if what is None:
+            return True  # the line before is unreadable
+        whole = is_whole(line)
+        self.troubles.append(Trouble(number, what, kept=whole))
+        return whole
 
 
 def read_part(fs: FileSystem, path: str, mark: Mark, *, keep: bool = True) -> Part:
@@ -239,7 +248,7 @@ def read_open_part(
         line = line_of(piece)
         if chain.take(line, number):
             if chain.rising:
-                good_offset, good_rows, good_sum = offset, number, codec.sum_of(line)
+                good_offset, good_rows, good_sum = offset, number, chain.sum or ""
                 doubtful.clear()
             else:
                 doubtful.append((offset, number, line))

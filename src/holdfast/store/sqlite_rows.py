@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.core.commit import fault_of, id_of, looks_right, sum_of
+from holdfast.core.commit import fault_of, following, id_of, looks_right, sum_of
 from holdfast.store.protocol import Fault
 
 Row = tuple[int, str, bytes]
@@ -19,12 +19,13 @@ def checked(
             faults.append(Fault(stream, row(stream, seq + 1), f"missing, up to row {number - 1}"))
             previous = None
         seq = number
-        if what := fault_of(line, previous):
+        sound = None if previous is None else following(line, previous)
+        if sound is None and (what := fault_of(line, previous)):
             faults.append(Fault(stream, row(stream, number), what))
             previous = None
         else:
             lines.append(line)
-            previous = sum_of(line)
+            previous = sound or sum_of(line)
     return lines, tuple(faults)
 
 

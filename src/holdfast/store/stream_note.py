@@ -11,7 +11,7 @@ import os
 from holdfast.fs import steps
 from holdfast.store.note import Memory, decode_memory, encode_memory, read_note
 from holdfast.store.protocol import Cursor
-from holdfast.store.stream_reader import Place, StreamReader, mark_in
+from holdfast.store.stream_reader import Place, StreamReader, reach_in
 
 _LAG_MS = 100
 """Short, so that a checkout that hides the segment finds nearly all of it noted: a writer that must have forgotten
@@ -108,7 +108,7 @@ class StreamNote(StreamReader):
         if not memory.follow(note):
             return ANYTHING
         self._note = note
-        offset, rows, lines, *_ = mark_in(cursor, self._segment)
+        offset, rows, lines = reach_in(cursor, self._segment)
         if rows != lines or offset > memory.size or not self._is_as_noted(memory):
             return ANYTHING
         return memory.rows - rows

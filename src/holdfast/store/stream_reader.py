@@ -307,13 +307,13 @@ def marks_in(cursor: dict[str, Any]) -> dict[str, Mark]:
     return {**marks, name: Mark(*mark)}
 
 
-def mark_in(cursor: dict[str, Any], segment: str) -> Mark:
-    """How far one segment had been read by the handle that made the cursor."""
-    newest = cursor.get("e")
+def reach_in(cursor: dict[str, Any], segment: str) -> tuple[int, int, int]:
+    """How far one segment had been read by the handle that made the cursor: offset, rows and lines."""
+    newest: tuple[Any, ...] | None = cursor.get("e")
     if newest is not None and newest[0] == segment:
-        return Mark._make(newest[1:])
+        return newest[1:4]
     marks: dict[str, Mark] = cursor["s"]
-    return marks.get(segment, UNREAD)
+    return marks.get(segment, UNREAD)[:3]
 
 
 def _is_joined(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from holdfast.core.ids import ZERO, next_id
 from holdfast.store import layout
 from holdfast.store.files import FilesStore
 from holdfast.store.protocol import Appended, Cursor, Given, Ground, Planned
+from holdfast.workspace.working_set import CALM
 
 STREAM = "sessions/ada/2026-01-21-a1b2c3d4"
 FOREIGN = "00000000"
@@ -174,6 +176,25 @@ def test_processes_that_record_at_once_end_in_one_state(tmp_path: Path) -> None:
     assert session.state == fold(blank("session"), commits)
     assert holdfast.open(tmp_path, user="ada").session(session.id).state == session.state
     workspace.close()
+
+
+def test_views_come_back_when_the_others_have_left(tmp_path: Path) -> None:
+    """Who goes on alone after a crowd shows its commits in the views again, without being closed."""
+    layout.create(str(tmp_path / ".state"))
+    with holdfast.open(tmp_path, user="ada") as workspace, holdfast.open(tmp_path, user="ada") as other:
+        session = workspace.start("race")
+        time.sleep(0.06)  # the folder's time stamp has settled
+        for number in range(20):
+            session.record("x.step", {"number": number})
+            other.session(session.id).record("x.step", {"number": number})
+        assert session.crowded
+        for number in range(CALM + 1):
+            session.record("x.step", {"number": number})
+        assert not session.crowded
+        time.sleep(1.1)  # views are made at most once a second
+        session.record("x.last", {})
+        view = json.loads((tmp_path / ".state" / session.stream / "state.json").read_bytes())
+        assert view["commits"] == session.version
 
 
 def test_a_long_tail_is_folded_only_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

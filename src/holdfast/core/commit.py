@@ -157,6 +157,14 @@ def encode(
     draft: Draft, commit_id: str, at: str, previous: str, content: bytes | None = None
 ) -> tuple[bytes, Commit]:
     """The line of a new commit, line feed included, and the commit itself."""
+    body, end, commit = parts_of(draft, commit_id, at, previous, content)
+    return body + end, commit
+
+
+def parts_of(
+    draft: Draft, commit_id: str, at: str, previous: str, content: bytes | None = None
+) -> tuple[bytes, bytes, Commit]:
+    """The line of a new commit up to its sum, the rest of it with the line feed, and the commit itself."""
     if content is None:
         content = content_of(draft)
     body = _HEAD + f'{commit_id}","at":"{at}"'.encode() + content
@@ -164,8 +172,8 @@ def encode(
         raise TooLarge(f"The commit has {len(body):,} bytes; the limit is {MAX_LINE:,}.")
     line_sum = chain(previous, body)
     events, by, origin, op = draft
-    line = body + _TAIL + f'{line_sum}"}}\n'.encode()
-    return line, Commit._make((commit_id, at, by, origin, op, events, line_sum))
+    commit = Commit._make((commit_id, at, by, origin, op, events, line_sum))
+    return body, f',"sum":"{line_sum}"}}\n'.encode(), commit
 
 
 def rechained(line: bytes, previous: str) -> tuple[bytes, str]:

@@ -38,20 +38,21 @@ def line_of(piece: bytes) -> bytes:
     return line[:start] + line[start:].lstrip(BLANKS) if line[start : start + 1] in (SPACE, TAB) else line
 
 
-def laid_out(name: str, commit_id: str, opening: bytes, line: bytes) -> bytes:
-    """The line of a commit, with its line feed or without, as it stands in the segment of that name, whose lines begin
-    in a known way."""
-    length = len(line) - line.endswith(b"\n")
+def laid_out(name: str, commit_id: str, opening: bytes, body: bytes, end: bytes) -> bytes:
+    """The line of a commit (up to its sum, and the rest) as it stands in the segment of that name, whose lines begin in
+    a known way."""
+    length = len(body) + codec.TAIL_LENGTH
     if length <= LONG:
-        return opening + line[1:]
-    # Of a file with many pieces, libgit2 takes more samples from the beginning: so there, in a very long line.
-    place = length - codec.TAIL_LENGTH if length <= VERY_LONG else codec.BY_AT
-    start = int(commit_id[9:12], 16)
-    end = start + _PIECE + (length - LONG) * 3 // 2
+        return opening + body[1:] + end
     drawn = _drawn(name)
-    if end > len(drawn):
-        drawn *= end // _DRAWN + 1
-    return b"%b%b%b%b" % (opening, line[1:place], drawn[start:end], line[place:])
+    first = int(commit_id[9:12], 16)
+    last = first + _PIECE + (length - LONG) * 3 // 2
+    if last > len(drawn):
+        drawn *= last // _DRAWN + 1
+    if length <= VERY_LONG:
+        return opening + body[1:] + drawn[first:last] + end
+    # Of a file with many pieces, libgit2 takes more samples from the beginning: so there, in a very long line.
+    return b"".join([opening, body[1 : codec.BY_AT], drawn[first:last], body[codec.BY_AT :], end])
 
 
 def blanks_in(length: int) -> int:

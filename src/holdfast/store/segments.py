@@ -143,10 +143,13 @@ def shifted(stream: str, name: str, line: bytes) -> bytes:
     """A line as it stands in a segment, also in a joined one, where it has a column of its own: no file that holds the
     same commits is alike, however many of them there are."""
     commit_id = codec.id_of(line)
-    if not name.startswith(JOINED):
-        return laid_out(name, commit_id, opening_of(stream, name), line)
-    (drawn,) = blake2b(f"{name}/{commit_id}".encode(), digest_size=1).digest()
-    return laid_out(name, commit_id, OPEN + SPACE * (FIRST + SHIFTS + drawn % SHIFTS), line)
+    sum_at = -codec.TAIL_LENGTH - line.endswith(b"\n")
+    if name.startswith(JOINED):
+        (drawn,) = blake2b(f"{name}/{commit_id}".encode(), digest_size=1).digest()
+        opening = OPEN + SPACE * (FIRST + SHIFTS + drawn % SHIFTS)
+    else:
+        opening = opening_of(stream, name)
+    return laid_out(name, commit_id, opening, line[:sum_at], line[sum_at:])
 
 
 def folder_of(root: str, stream: str) -> str:

@@ -45,6 +45,10 @@ class StreamNote(StreamReader):
         """How the lines of the segment at hand begin."""
         self._latest: Cursor = None
         """The cursor behind this handle's own last commit."""
+        self._start: Cursor = None
+        """The cursor behind which others' commits are left unread; in which segment, and how far it reaches there."""
+        self._start_in = (0, "")
+        self._reach = (0, 0)
 
     def lock(self) -> None:
         """Hold the stream: everybody else who wants to append waits."""
@@ -102,16 +106,27 @@ class StreamNote(StreamReader):
         """How many commits came since the cursor, if they are all of this place and in the segment at hand: then the
         note says all that the next commit must know of them. Otherwise ANYTHING."""
         memory = self._memory
-        if memory is None or not isinstance(cursor, dict) or not self._is_own(cursor) or cursor["f"]:
+        if memory is None or not self._starts_at(cursor):
             return ANYTHING
         note = read_note(self._fs, self._lock_fd)
         if not memory.follow(note):
             return ANYTHING
         self._note = note
-        offset, rows, lines = reach_in(cursor, self._segment)
-        if rows != lines or offset > memory.size or not self._is_as_noted(memory):
-            return ANYTHING
-        return memory.rows - rows
+        offset, rows = self._reach
+        return memory.rows - rows if offset <= memory.size and self._is_as_noted(memory) else ANYTHING
+
+    def _starts_at(self, cursor: Cursor) -> bool:
+        """Whether a cursor is this handle's own, with nothing wrong before it. While others write it is the same one
+        again and again."""
+        start = (self._generation, self._segment)
+        if cursor is not self._start or start != self._start_in:
+            if not isinstance(cursor, dict) or not self._is_own(cursor) or cursor["f"]:
+                return False
+            offset, rows, lines = reach_in(cursor, self._segment)
+            if rows != lines:
+                return False
+            self._start, self._start_in, self._reach = cursor, start, (offset, rows)
+        return True
 
     def _is_as_noted(self, memory: Memory) -> bool:
         if self._segment_fd < 0 or self._complete_for[0] != self._generation:

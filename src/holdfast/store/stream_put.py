@@ -39,10 +39,12 @@ class StreamPut(StreamNote):
         draft, numbers, content = planned
         now = self._place.clock()
         commit_id = ids.next_id(head if head > memory.clock else memory.clock, now, memory.writer)
-        line, commit = codec.encode(draft, commit_id, moment.iso(now), memory.sum, content)
-        line = laid_out(self._segment, commit_id, self._opening, line)
+        body, end, commit = codec.parts_of(draft, commit_id, moment.iso(now), memory.sum, content)
+        line = laid_out(self._segment, commit_id, self._opening, body, end)
         try:
-            steps.write_whole(self._fs, self._segment_fd, line)
+            done = self._fs.write(self._segment_fd, line)
+            if done < len(line):
+                steps.write_whole(self._fs, self._segment_fd, line[done:])
         except OSError as error:
             raise self._not_written(error, memory.size + len(line)) from error
         try:

@@ -21,6 +21,8 @@ EVERY = LONG_TAIL
 """Commits between two snapshots: what an opening has to fold at most, whatever the length of the history."""
 CROWDED_EVERY = 20 * EVERY
 """The same while several processes write: whoever keeps the snapshot has to read all the others first."""
+CALM = 32
+"""Own commits in a row, with nobody else's between them, after which the others are taken to have left."""
 _RELEASE = f"{__version__}.{fold.RELEASE}.2"
 """Of what is in a snapshot, and how: another one is not used."""
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -48,6 +50,7 @@ class WorkingSet:
         self._durable = False
         self._newest = 0
         self._due = False
+        self._calm = 0
         self.crowded = False
         """Others are writing to the stream: the last append found commits of theirs, or left them unread."""
         self._load()
@@ -124,8 +127,13 @@ class WorkingSet:
 
     def _fell_behind(self, newest: int) -> None:
         """A commit was appended behind others that were left unread: they are read when somebody asks."""
+        self._calm = self._calm + 1 if newest == self._newest + 1 else 0
         self._newest = newest
         self._durable = True  # one sync covers all that was taken in before that commit (I6)
+        if self._calm >= CALM:
+            self._calm = 0
+            self.refresh()
+            return
         if self._due:
             self._due = False
             self.save()

@@ -19,9 +19,9 @@ from functools import lru_cache
 
 from holdfast.core.commit import Draft, Event, content_of
 from holdfast.core.secret_signs import (
-    JSON_SIGNS,
-    JSON_SIGNS_OF_EVENT,
-    JSON_SIGNS_WITH_OP,
+    BRACES_OF_EVENT,
+    COLONS,
+    COLONS_OF_EVENT,
     is_name,
     may_be_in,
     may_hold,
@@ -51,13 +51,14 @@ Finding = tuple[str, "Path", "Secret", Any]
 def passed(handle: Handle, draft: Draft) -> tuple[Draft, bytes]:
     """The draft as it may be written, and its content; raises ``SecretFound`` where it may not be written."""
     content = content_of(draft)
-    signs = JSON_SIGNS if draft.op is None else JSON_SIGNS_WITH_OP
-    for kind, data, _ in draft.events:
+    events, _, _, op = draft
+    colons = COLONS if op is None else COLONS + 1
+    for kind, data, _ in events:
         if kind in _PAIRED or (kind.startswith("x.") and _may_name(*data)):
             break
-        signs += JSON_SIGNS_OF_EVENT + b":" * len(data)
+        colons += COLONS_OF_EVENT + len(data)
     else:
-        sign = may_be_in(content, signs)
+        sign = may_be_in(content, colons, BRACES_OF_EVENT * len(events))
         if sign is False or (sign is None and not _may_hold(draft)):
             return draft, content
     judged = _judged(handle, draft)

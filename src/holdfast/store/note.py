@@ -73,8 +73,9 @@ class Memory:
         """What git's index was when the segment was last seen not to be in it."""
         self.node = node
         """The inode of the lock file that this was noted in: a note in another one was set back together with it."""
-        self.lasting = b""
-        """What the note says of all that a commit does not change; empty until it was noted."""
+        self.lasting = "\n"
+        """The rest of the note: all that a commit does not change, up to the end of the line; no more than that until
+        it was noted."""
 
     def grow(self, length: int, line_sum: str, commit_id: str, safe: int) -> None:
         """One more line of the segment was written."""
@@ -86,17 +87,19 @@ class Memory:
             self.safe = safe
 
     def follow(self, note: bytes) -> bool:
-        """Take over what others noted since, if they have only written lines; otherwise nothing, and False."""
-        body = note[9:].partition(b"\n")[0]
+        """Take over what others noted since, if they have only written lines; otherwise nothing, and False.
+
+        The checksum is left to ``decode_memory``: it is there for what a power cut leaves of a note.
+        """
         try:
-            size, line_sum, rows, safe, clock, lasting = body.split(b" ", 5)
-            if lasting != self.lasting or int(note[:8], 16) != crc32(body):
+            _, size, line_sum, rows, safe, clock, lasting = note.decode().split(" ", 6)
+            if not lasting.startswith(self.lasting):
                 return False
             self.size, self.rows, self.safe = int(size), int(rows), int(safe)
         except ValueError:
             return False
-        self.sum = line_sum.decode()
-        self.clock = clock.decode()
+        self.sum = line_sum
+        self.clock = clock
         return True
 
     def but(self, **changes: Any) -> Memory:
@@ -104,27 +107,29 @@ class Memory:
         other = object.__new__(Memory)
         for name in self.__slots__:
             setattr(other, name, changes.get(name, getattr(self, name)))
-        other.lasting = b""
+        other.lasting = "\n"
         return other
 
 
 def encode_memory(memory: Memory) -> bytes:
     """One line: checksum, the fields that every commit changes, those that stay, and last what may hold any text."""
     lasting = memory.lasting
-    if not lasting:
+    if lasting == "\n":
         texts = f'[{_text(memory.token)},{_encode(memory.numbers)},"{memory.git_index}"]'
-        lasting = f"{memory.writer} {memory.segment} {memory.highest} {memory.node} {texts}".encode()
+        lasting = f"{memory.writer} {memory.segment} {memory.highest} {memory.node} {texts}\n"
         memory.lasting = lasting
-    changing = f"{memory.size} {memory.sum or '-'} {memory.rows} {memory.safe} {memory.clock} "
-    body = changing.encode() + lasting
-    return b"%08x %b\n" % (crc32(body), body)
+    body = f"{memory.size} {memory.sum or '-'} {memory.rows} {memory.safe} {memory.clock} {lasting}".encode()
+    return b"%08x %b" % (crc32(body), body)
 
 
 def decode_memory(note: bytes) -> Memory | None:
     """The memory in a lock file; None if there is none or it is damaged."""
-    lasting = note[9:].partition(b"\n")[0].split(b" ", 5)[-1]
+    body = note[9 : note.find(b"\n") + 1]
     try:
-        memory = Memory(**_lasting(lasting.decode()))
+        if int(note[:8], 16) != crc32(body):
+            return None
+        lasting = body.decode().split(" ", 5)[-1]
+        memory = Memory(**_lasting(lasting))
     except (ValueError, TypeError):
         return None
     memory.lasting = lasting

@@ -85,7 +85,7 @@ class StreamNote(StreamReader):
         So many commits, only if they may be left ``unread``: all that happened is in the note.
         """
         self.lock()
-        if self._is_latest(cursor):
+        if cursor is self._latest and self._is_latest(cursor):
             return NOTHING
         # What follows may renew the note and then be refused: the old cursor would look new again.
         self._latest = None

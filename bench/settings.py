@@ -15,6 +15,8 @@ class Settings(NamedTuple):
     open_rounds: int
     processes: tuple[int, ...]
     race_rounds: int
+    crowd_rounds: int
+    """Races of the largest number of processes, whose figures have targets."""
     race_seconds: float
     startup_rounds: int
     mcp_rounds: int
@@ -28,6 +30,7 @@ FULL = Settings(
     open_rounds=40,
     processes=(1, 2, 4, 8),
     race_rounds=3,
+    crowd_rounds=9,
     race_seconds=2.0,
     startup_rounds=40,
     mcp_rounds=40,
@@ -41,6 +44,7 @@ QUICK = Settings(
     open_rounds=6,
     processes=(1, 8),
     race_rounds=1,
+    crowd_rounds=1,
     race_seconds=0.6,
     startup_rounds=6,
     mcp_rounds=6,

@@ -45,8 +45,9 @@ def run(
     shuffle = random.Random(3).shuffle
     for count in settings.processes:
         results: dict[str, list[dict[str, Any]]] = {racer.name: [] for racer in present}
-        for turn in range(settings.race_rounds):
-            say(f"processes: {count}, round {turn + 1} of {settings.race_rounds}")
+        rounds = settings.crowd_rounds if count == settings.processes[-1] else settings.race_rounds
+        for turn in range(rounds):
+            say(f"processes: {count}, round {turn + 1} of {rounds}")
             order = list(present)
             shuffle(order)
             for racer in order:

@@ -24,6 +24,10 @@ class HoldfastError(Exception):
     def __str__(self) -> str:
         return self.message
 
+    def as_json(self) -> dict[str, str]:
+        """What `--json` says of it."""
+        return {"code": self.code, "message": self.message, "hint": self.hint}
+
 
 class Refused(HoldfastError):
     """A rule refused the command; nothing was written."""

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
+from holdfast.edge.cli import main
 
 CLI = [sys.executable, "-c", "from holdfast.edge.cli import script; script()"]
 
@@ -54,3 +55,17 @@ def test_no_output_at_all(session: holdfast.Session) -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert holdfast.open().session().version == 2
+
+
+def test_init_says_that_commands_look_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where HOLDFAST_URL is set, a new folder would not be used: init says so, and keeps the URL to itself."""
+    monkeypatch.setenv("HOLDFAST_URL", f"sqlite:///{tmp_path}/secret.db")
+    assert main(["init", str(tmp_path)]) == 0
+    shown = capsys.readouterr().out
+    assert "HOLDFAST_URL is set" in shown
+    assert "secret.db" not in shown
+    monkeypatch.delenv("HOLDFAST_URL")
+    assert main(["init", str(tmp_path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["warnings"] == []

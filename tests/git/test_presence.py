@@ -170,6 +170,10 @@ def test_a_second_agent_is_warned(repository: Path, capsys: pytest.CaptureFixtur
         Presence(workspace).claim(["src"])
     assert main(["claim", "src/billing.py"]) == 1
     assert "first" in capsys.readouterr().out
+    assert main(["claim", "src/billing.py", "--json"]) == 1
+    refused = json.loads(capsys.readouterr().out)
+    assert (refused["ok"], refused["error"]["code"], refused["claimed"]) == (False, "HF-REFUSED", [])
+    assert "first" in refused["error"]["message"]
     assert main(["claim", "docs"]) == 0
     assert main(["claim", "src/billing.py", "--anyway"]) == 0
     with holdfast.open(by="first") as workspace:

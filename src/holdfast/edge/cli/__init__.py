@@ -207,8 +207,7 @@ def _dispatch(given: list[str]) -> int:
 
 def _fail(error: HoldfastError, as_json: bool) -> int:
     if as_json:
-        problem = {"code": error.code, "message": error.message, "hint": error.hint}
-        sys.stdout.write(as_text({"ok": False, "error": problem}))
+        sys.stdout.write(as_text({"ok": False, "error": error.as_json()}))
     else:
         from holdfast.edge.render import clean
 

@@ -47,8 +47,13 @@ def _init(arguments: argparse.Namespace) -> Output:
         text = f"{root} is a workspace already{'' if told or shown else '; nothing was changed'}."
     else:
         text = f"{root} is ready. Next: {paint('holdfast start GOAL', 'bold')}"
-    data = {"workspace": root, "made": made, "git": told, "hosts": hosts}
-    return Output("\n".join([text, *told, *shown]), data)
+    warnings = []
+    if os.environ.get("HOLDFAST_URL"):
+        warnings.append(
+            "HOLDFAST_URL is set: commands use what it names, not this folder, until it is unset."
+        )
+    data = {"workspace": root, "made": made, "git": told, "hosts": hosts, "warnings": warnings}
+    return Output("\n".join([text, *told, *shown, *(paint(line, "yellow") for line in warnings)]), data)
 
 
 def _tell_hosts(root: str, arguments: argparse.Namespace, *, made: bool) -> tuple[list[str], list[str]]:

@@ -6,7 +6,7 @@ import argparse
 
 from holdfast.edge.cli.command import Command, Output, nothing, open_here
 from holdfast.edge.render import clean, paint, table, when
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, Refused
 from holdfast.typed import Any
 
 
@@ -88,15 +88,16 @@ def _claim(arguments: argparse.Namespace) -> Output:
         )
         for entry in taken
     ]
-    refused = bool(taken) and not arguments.anyway
-    if refused:
-        lines.append(
-            "Nothing was claimed. Work on something else, or talk to them; --anyway claims it all the same."
+    if taken and not arguments.anyway:
+        others = ", ".join(sorted({clean(entry["by"], 60) for entry in taken}))
+        refusal = Refused(
+            f"Nothing was claimed: {others} works there.",
+            hint="Work on something else, or talk to them; --anyway claims it all the same.",
         )
-    else:
-        lines.append(f"Claimed: {clean(', '.join(arguments.paths), 300)}")
-    data: dict[str, Any] = {"taken": taken, "claimed": [] if refused else arguments.paths}
-    return Output("\n".join(lines), data, status=1 if refused else 0)
+        data: dict[str, Any] = {"taken": taken, "claimed": [], "error": refusal.as_json()}
+        return Output("\n".join([*lines, refusal.message, refusal.hint]), data, status=refusal.status)
+    lines.append(f"Claimed: {clean(', '.join(arguments.paths), 300)}")
+    return Output("\n".join(lines), {"taken": taken, "claimed": arguments.paths})
 
 
 def _release_arguments(parser: argparse.ArgumentParser) -> None:

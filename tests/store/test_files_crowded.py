@@ -15,6 +15,7 @@ from holdfast.core import fold as folding
 from holdfast.core.commit import GENESIS, Commit, Draft, Event, encode
 from holdfast.core.fold import blank, fold
 from holdfast.core.ids import ZERO, next_id
+from holdfast.errors import Unavailable
 from holdfast.store import layout
 from holdfast.store.files import FilesStore
 from holdfast.store.protocol import Appended, Cursor, Given, Ground, Planned
@@ -195,6 +196,29 @@ def test_views_come_back_when_the_others_have_left(tmp_path: Path) -> None:
         session.record("x.last", {})
         view = json.loads((tmp_path / ".state" / session.stream / "state.json").read_bytes())
         assert view["commits"] == session.version
+
+
+def test_an_error_of_reading_does_not_deny_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the others' commits cannot be read once they have left, appends succeed all the same, and reading says why."""
+    layout.create(str(tmp_path / ".state"))
+    with holdfast.open(tmp_path, user="ada") as workspace, holdfast.open(tmp_path, user="ada") as other:
+        session = workspace.start("race")
+        time.sleep(0.06)  # the folder's time stamp has settled
+        for number in range(20):
+            session.record("x.step", {"number": number})
+            other.session(session.id).record("x.step", {"number": number})
+        assert session.crowded
+
+        def fail(*_: object, **__: object) -> None:
+            raise Unavailable("the disk is gone")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(workspace.store, "read", fail)
+            receipts = [session.record("x.alone", {"number": number}) for number in range(CALM + 1)]
+            with pytest.raises(Unavailable):
+                _ = session.state
+        assert len({receipt.commit for receipt in receipts}) == CALM + 1
+        assert session.state["own"] == 2 * 20 + CALM + 1
 
 
 def test_a_long_tail_is_folded_only_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

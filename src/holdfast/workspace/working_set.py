@@ -130,17 +130,20 @@ class WorkingSet:
         self._calm = self._calm + 1 if newest == self._newest + 1 else 0
         self._newest = newest
         self._durable = True  # one sync covers all that was taken in before that commit (I6)
-        if self._calm >= CALM:
-            self._calm = 0
-            self.refresh()
-            return
-        if self._due:
-            self._due = False
-            self.save()
-        elif newest % CROWDED_EVERY == 0:
-            self.refresh()
-            self._due = self._saved < self.version
         self.crowded = True
+        try:
+            if self._calm >= CALM:
+                self._calm = 0
+                self.refresh()
+            elif self._due:
+                self._due = False
+                self.save()
+            elif newest % CROWDED_EVERY == 0:
+                self.refresh()
+                self._due = self._saved < self.version
+                self.crowded = True
+        except HoldfastError:
+            pass  # the commit is acknowledged, and stays so; whoever asks for the state next is told
 
     def settle(self) -> None:
         """Keep a snapshot at the end of a command, so that the next one has nothing to fold.

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
+from holdfast.edge import render
 from holdfast.edge.cli import main
 
 CLI = [sys.executable, "-c", "from holdfast.edge.cli import script; script()"]
@@ -37,7 +41,9 @@ def test_a_terminal_without_unicode(session: holdfast.Session, encoding: str, co
         assert json.loads(told.stdout)["state"]["goal"] == "grün ☃"
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.skipif(
+    sys.platform != "linux" and not os.path.exists("/dev/full"), reason="this system has no /dev/full"
+)
 @pytest.mark.parametrize("option", [[], ["--json"]], ids=["text", "json"])
 def test_an_answer_that_cannot_be_written(session: holdfast.Session, option: list[str]) -> None:
     """A full disk behind the output is said in one sentence, and the commit is there."""
@@ -69,3 +75,37 @@ def test_init_says_that_commands_look_elsewhere(
     monkeypatch.delenv("HOLDFAST_URL")
     assert main(["init", str(tmp_path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["warnings"] == []
+
+
+def test_columns_stand_below_their_heads_in_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Colours take no room: with them, a table looks as it does without."""
+    rows = [("alive", "ann", "src"), ("gone", "bob", "")]
+    plain = render.table(rows, ("", "who", "claims"))
+    monkeypatch.setattr(render, "colours", lambda: True)
+    painted = [
+        (render.paint(state, style), *rest)
+        for (state, *rest), style in zip(rows, ("green", "dim"), strict=True)
+    ]
+    assert re.sub(r"\x1b\[[0-9]*m", "", render.table(painted, ("", "who", "claims"))) == plain
+
+
+@pytest.mark.parametrize("columns", ["0", "wide", "-3", ""])
+def test_help_on_a_terminal_of_unknown_width(columns: str) -> None:
+    """Help is as wide as ever where nobody knows how wide the terminal is."""
+    environment = {**os.environ, "COLUMNS": columns}
+    done = subprocess.run([*CLI, "claim", "--help"], env=environment, capture_output=True, text=True)
+    assert "usage: holdfast claim [-h] [--anyway] [--json]" in done.stdout
+
+
+def test_help_on_a_terminal_that_says_it_has_no_columns() -> None:
+    """A terminal without a size, as inside `script`, gets help of the usual width."""
+    master, terminal = pty.openpty()
+    done = subprocess.Popen([*CLI, "claim", "--help"], stdout=terminal, stderr=subprocess.DEVNULL)
+    os.close(terminal)
+    shown = b""
+    with contextlib.suppress(OSError):  # the terminal is gone once the last of it was read
+        while part := os.read(master, 4096):
+            shown += part
+    os.close(master)
+    assert done.wait() == 0
+    assert b"usage: holdfast claim [-h] [--anyway] [--json]" in shown

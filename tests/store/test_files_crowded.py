@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from holdfast.errors import Unavailable
 from holdfast.store import layout
 from holdfast.store.files import FilesStore
 from holdfast.store.protocol import Appended, Cursor, Given, Ground, Planned
+from holdfast.workspace.session import Session
 from holdfast.workspace.working_set import CALM
 
 STREAM = "sessions/ada/2026-01-21-a1b2c3d4"
@@ -179,16 +181,23 @@ def test_processes_that_record_at_once_end_in_one_state(tmp_path: Path) -> None:
     workspace.close()
 
 
-def test_views_come_back_when_the_others_have_left(tmp_path: Path) -> None:
-    """Who goes on alone after a crowd shows its commits in the views again, without being closed."""
-    layout.create(str(tmp_path / ".state"))
-    with holdfast.open(tmp_path, user="ada") as workspace, holdfast.open(tmp_path, user="ada") as other:
+@contextlib.contextmanager
+def after_a_crowd(folder: Path) -> Iterator[Session]:
+    """A session with 20 events of its own and 20 of somebody else's, which it has left unread."""
+    layout.create(str(folder / ".state"))
+    with holdfast.open(folder, user="ada") as workspace, holdfast.open(folder, user="ada") as other:
         session = workspace.start("race")
         time.sleep(0.06)  # the folder's time stamp has settled
         for number in range(20):
             session.record("x.step", {"number": number})
             other.session(session.id).record("x.step", {"number": number})
         assert session.crowded
+        yield session
+
+
+def test_views_come_back_when_the_others_have_left(tmp_path: Path) -> None:
+    """Who goes on alone after a crowd shows its commits in the views again, without being closed."""
+    with after_a_crowd(tmp_path) as session:
         for number in range(CALM + 1):
             session.record("x.step", {"number": number})
         assert not session.crowded
@@ -200,20 +209,13 @@ def test_views_come_back_when_the_others_have_left(tmp_path: Path) -> None:
 
 def test_an_error_of_reading_does_not_deny_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If the others' commits cannot be read once they have left, appends succeed all the same, and reading says why."""
-    layout.create(str(tmp_path / ".state"))
-    with holdfast.open(tmp_path, user="ada") as workspace, holdfast.open(tmp_path, user="ada") as other:
-        session = workspace.start("race")
-        time.sleep(0.06)  # the folder's time stamp has settled
-        for number in range(20):
-            session.record("x.step", {"number": number})
-            other.session(session.id).record("x.step", {"number": number})
-        assert session.crowded
+    with after_a_crowd(tmp_path) as session:
 
         def fail(*_: object, **__: object) -> None:
             raise Unavailable("the disk is gone")
 
         with monkeypatch.context() as broken:
-            broken.setattr(workspace.store, "read", fail)
+            broken.setattr(session.workspace.store, "read", fail)
             receipts = [session.record("x.alone", {"number": number}) for number in range(CALM + 1)]
             with pytest.raises(Unavailable):
                 _ = session.state

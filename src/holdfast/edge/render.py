@@ -35,13 +35,19 @@ def clean(text: object, length: int = 0) -> str:
 
 def table(rows: Sequence[tuple[str, ...]], head: tuple[str, ...]) -> str:
     """Columns as wide as their widest cell; the last one ends where it ends."""
-    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-    lines = [
-        paint("  ".join(cell.ljust(width) for cell, width in zip(head, widths, strict=True)).rstrip(), "dim")
-    ]
-    for row in rows:
-        lines.append("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-    return "\n".join(lines)
+    widths = [max(_width(row[i]) for row in [head, *rows]) for i in range(len(head))]
+
+    def line(cells: tuple[str, ...]) -> str:
+        padded = [cell + " " * (width - _width(cell)) for cell, width in zip(cells, widths, strict=True)]
+        return "  ".join(padded).rstrip()
+
+    return "\n".join([paint(line(head), "dim"), *map(line, rows)])
+
+
+def _width(cell: str) -> int:
+    """The letters of a cell that are seen: stored text has no escape in it, so every one is the paint's."""
+    codes = cell.split("\x1b[")
+    return len(codes[0]) + sum(len(piece.partition("m")[2]) for piece in codes[1:])
 
 
 def when(at: str | None) -> str:

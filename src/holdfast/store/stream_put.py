@@ -43,7 +43,7 @@ class StreamPut(StreamNote):
         line = laid_out(self._segment, commit_id, self._opening, body, end)
         try:
             done = self._fs.write(self._segment_fd, line)
-            if done < len(line):
+            if done < len(line):  # hardly ever
                 steps.write_whole(self._fs, self._segment_fd, line[done:])
         except OSError as error:
             raise self._not_written(error, memory.size + len(line)) from error

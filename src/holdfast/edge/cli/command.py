@@ -72,8 +72,9 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
     try:
         width = os.get_terminal_size().columns
     except OSError:
-        width = int(os.environ.get("COLUMNS") or 100)
-    return argparse.RawDescriptionHelpFormatter(prog, width=min(width, 120) - 2)
+        told = os.environ.get("COLUMNS", "")
+        width = int(told) if told.isdecimal() else 0
+    return argparse.RawDescriptionHelpFormatter(prog, width=min(width or 100, 120) - 2)
 
 
 def parser(name: str, command: Command) -> argparse.ArgumentParser:

@@ -85,7 +85,7 @@ class StreamNote(StreamReader):
         So many commits, only if they may be left ``unread``: all that happened is in the note.
         """
         self.lock()
-        if cursor is self._latest and self._is_latest(cursor):
+        if self._is_latest(cursor):
             return NOTHING
         # What follows may renew the note and then be refused: the old cursor would look new again.
         self._latest = None
@@ -93,11 +93,11 @@ class StreamNote(StreamReader):
 
     def _is_latest(self, cursor: Cursor) -> bool:
         """Whether the cursor stands behind this handle's own last commit and nothing has happened since."""
+        if cursor is not self._latest or cursor is None:
+            return False
         memory, note = self._memory, self._note
         return (
-            cursor is self._latest
-            and cursor is not None
-            and memory is not None
+            memory is not None
             and self._fs.read(self._lock_fd, len(note), 0) == note
             and self._is_as_noted(memory)
         )

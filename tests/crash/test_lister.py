@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from holdfast.fs import steps
-from holdfast.fs.posix import POSIX
+from holdfast.fs import posix, steps
 from holdfast.testing.crash_states import crash_states, write_out
 from holdfast.testing.recording import Recording
 
@@ -18,7 +17,7 @@ def _contents(recording: Recording, name: str) -> set[bytes | None]:
 def test_unsynced_append_may_be_lost_torn_zero_or_garbage(tmp_path: Path) -> None:
     """An append without a sync can leave nothing, a part, zeros, garbage or everything, but keeps what was there."""
     (tmp_path / "log").write_bytes(b"safe\n")
-    recording = Recording(POSIX, str(tmp_path))
+    recording = Recording(posix, str(tmp_path))
     fd = recording.open(str(tmp_path / "log"), steps.APPEND)
     recording.write(fd, b"0123456789\n")
     found = _contents(recording, "log")
@@ -35,7 +34,7 @@ def test_unsynced_append_may_be_lost_torn_zero_or_garbage(tmp_path: Path) -> Non
 
 def test_a_synced_file_without_a_synced_folder_may_have_no_name(tmp_path: Path) -> None:
     """Syncing a new file does not make its name durable; syncing its folder does."""
-    recording = Recording(POSIX, str(tmp_path))
+    recording = Recording(posix, str(tmp_path))
     fd = recording.open(str(tmp_path / "new"), steps.CREATE)
     recording.write(fd, b"x")
     recording.sync(fd)
@@ -47,7 +46,7 @@ def test_a_synced_file_without_a_synced_folder_may_have_no_name(tmp_path: Path) 
 
 def test_a_file_in_an_unsynced_folder_is_lost_with_it(tmp_path: Path) -> None:
     """Every level counts: a synced inner folder does not help while its own name is loose."""
-    recording = Recording(POSIX, str(tmp_path))
+    recording = Recording(posix, str(tmp_path))
     recording.make_folder(str(tmp_path / "a"))
     fd = recording.open(str(tmp_path / "a" / "f"), steps.CREATE)
     recording.sync(fd)
@@ -61,11 +60,11 @@ def test_a_file_in_an_unsynced_folder_is_lost_with_it(tmp_path: Path) -> None:
 def test_rename_without_sync_may_leave_old_new_or_an_empty_file(tmp_path: Path) -> None:
     """A replacement whose data was not synced can lose both versions; a durable one leaves old or new."""
     (tmp_path / "view").write_bytes(b"old")
-    recording = Recording(POSIX, str(tmp_path))
+    recording = Recording(posix, str(tmp_path))
     steps.replace(recording, str(tmp_path / "view"), b"new", tag="t", durable=False)
     assert {b"old", b"new", b""} <= _contents(recording, "view")
     (tmp_path / "view").write_bytes(b"old")
-    recording = Recording(POSIX, str(tmp_path))
+    recording = Recording(posix, str(tmp_path))
     steps.replace(recording, str(tmp_path / "view"), b"new", tag="t", durable=True)
     assert _contents(recording, "view") == {b"new"}
     everywhere = {state.files.get("view") for state in crash_states(recording)}
@@ -75,7 +74,7 @@ def test_rename_without_sync_may_leave_old_new_or_an_empty_file(tmp_path: Path) 
 def test_unsynced_truncation_may_not_have_happened(tmp_path: Path) -> None:
     """A cut tail can come back until the file was synced, also below a later append."""
     (tmp_path / "log").write_bytes(b"good\nTORN")
-    recording = Recording(POSIX, str(tmp_path))
+    recording = Recording(posix, str(tmp_path))
     fd = recording.open(str(tmp_path / "log"), steps.APPEND)
     recording.truncate(fd, 5)
     assert _contents(recording, "log") == {b"good\nTORN", b"good\n"}
@@ -87,7 +86,7 @@ def test_unsynced_truncation_may_not_have_happened(tmp_path: Path) -> None:
 def test_removed_name_may_come_back(tmp_path: Path) -> None:
     """A removed file is there again after a cut, unless its folder was synced."""
     (tmp_path / "gone").write_bytes(b"x")
-    recording = Recording(POSIX, str(tmp_path))
+    recording = Recording(posix, str(tmp_path))
     recording.unlink(str(tmp_path / "gone"))
     assert _contents(recording, "gone") == {None, b"x"}
     recording.sync_folder(str(tmp_path))
@@ -97,7 +96,7 @@ def test_removed_name_may_come_back(tmp_path: Path) -> None:
 def test_failed_sync_loses_the_bytes_for_good(tmp_path: Path) -> None:
     """After a sync that failed as on Linux, a later one succeeds and the bytes are not on the disk all the same."""
     (tmp_path / "log").write_bytes(b"safe\n")
-    recording = Recording(POSIX, str(tmp_path))
+    recording = Recording(posix, str(tmp_path))
     fd = recording.open(str(tmp_path / "log"), steps.APPEND)
     recording.write(fd, b"lost\n")
     recording.sync_failed(fd)
@@ -108,7 +107,7 @@ def test_failed_sync_loses_the_bytes_for_good(tmp_path: Path) -> None:
 
 def test_acknowledgements_are_counted_by_moment(tmp_path: Path) -> None:
     """A state knows how many commits had been acknowledged when the power went."""
-    recording = Recording(POSIX, str(tmp_path))
+    recording = Recording(posix, str(tmp_path))
     fd = recording.open(str(tmp_path / "log"), steps.CREATE)
     recording.acknowledge()
     recording.write(fd, b"x")
@@ -121,7 +120,7 @@ def test_a_state_is_written_out_as_it_is(tmp_path: Path) -> None:
     """Writing a state out gives a folder with exactly its files."""
     source, target = tmp_path / "source", tmp_path / "target"
     source.mkdir()
-    recording = Recording(POSIX, str(source))
+    recording = Recording(posix, str(source))
     recording.make_folder(str(source / "a"))
     steps.replace(recording, str(source / "a" / "f"), b"data", tag="t", durable=True)
     last = list(crash_states(recording))[-1]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import Forbidden, HoldfastError
-from holdfast.fs.posix import POSIX
+from holdfast.fs import posix
 from holdfast.store.layout import FILES, create
 from holdfast.testing.faults import ERRORS, SHORT, Failure, Faulty
 
@@ -34,7 +34,7 @@ def test_every_call_of_init_may_fail(tmp_path: Path, error: int) -> None:
     for call in range(1, 1000):
         root = tmp_path / str(call) / ".state"
         root.parent.mkdir()
-        faulty = Faulty(POSIX, Failure(call, error))
+        faulty = Faulty(posix, Failure(call, error))
         with suppress(HoldfastError):  # a bare OSError fails this test
             create(str(root), faulty)
         create(str(root))

@@ -15,7 +15,7 @@ import pytest
 import holdfast
 from holdfast.core.commit import GENESIS, MAX_LINE, Draft, Event, encode
 from holdfast.errors import HoldfastError
-from holdfast.fs.posix import POSIX
+from holdfast.fs import posix
 from holdfast.store import segments
 from holdfast.store.files import FilesStore
 from holdfast.store.protocol import Cursor, Ground, Planned
@@ -35,7 +35,7 @@ class Recorded(Wrapped):
     """Writes down which files were written and synced; the sync of chosen files fails."""
 
     def __init__(self) -> None:
-        super().__init__(POSIX)
+        super().__init__(posix)
         self.calls: list[tuple[str, str]] = []
         self.failing = ""
 

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.errors import Forbidden, Newer
-from holdfast.fs.posix import POSIX
+from holdfast.fs import posix
 from holdfast.store.blanks import line_of
 from holdfast.store.files import FilesStore
 from holdfast.store.journal import BLOCK, Habit, entries_in
@@ -143,7 +143,7 @@ def test_a_journal_that_vanishes_while_it_is_taken_over(root: Path) -> None:
             return perform()
 
     said = killed(root)
-    store = FilesStore(str(root), clock=wall_clock, fs=Quick(POSIX))
+    store = FilesStore(str(root), clock=wall_clock, fs=Quick(posix))
     assert texts(store.read(STREAM)) == said
     store.close()
 
@@ -158,7 +158,7 @@ def test_a_file_system_without_direct_writes(root: Path) -> None:
                 raise OSError(errno.EINVAL, "Invalid argument")
             return super().open(path, flags, mode)
 
-    store = FilesStore(str(root), clock=wall_clock, fs=Cached(POSIX), habit=Habit(after=2))
+    store = FilesStore(str(root), clock=wall_clock, fs=Cached(posix), habit=Habit(after=2))
     for number in range(4):
         store.append(STREAM, saying(str(number)))
     assert len(entries(root)) == 3

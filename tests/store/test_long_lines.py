@@ -12,7 +12,7 @@ import pytest
 from holdfast.core import commit as codec
 from holdfast.core import ids
 from holdfast.core.commit import Draft, Event
-from holdfast.fs.posix import POSIX
+from holdfast.fs import posix
 from holdfast.store import segments
 from holdfast.store.files import FilesStore
 from holdfast.testing.plans import saying, texts, wall_clock
@@ -47,14 +47,14 @@ def test_lines_are_the_same_forwards_and_backwards(
     tail = rng.choice([b"", b"torn", commits(1)[0]])
     path = tmp_path / "abcdefgh-1.jsonl"
     path.write_bytes(b"".join(piece + b"\n" for piece in pieces) + tail)
-    part = segments.read_part(POSIX, str(path), segments.UNREAD)
+    part = segments.read_part(posix, str(path), segments.UNREAD)
     assert part.lines == wanted
     assert (part.mark.rows, part.torn) == (len(pieces), len(tail))
     assert part.mark.offset == path.stat().st_size - len(tail)
-    assert list(segments.forward(POSIX, str(path), part.mark.offset)) == wanted
-    assert list(segments.backward(POSIX, str(path), rng.choice([1, 7, 100, 1 << 16]))) == wanted[::-1]
+    assert list(segments.forward(posix, str(path), part.mark.offset)) == wanted
+    assert list(segments.backward(posix, str(path), rng.choice([1, 7, 100, 1 << 16]))) == wanted[::-1]
     places = [number for number, piece in enumerate(pieces, 1) if piece in wanted]
-    assert list(segments.numbered(POSIX, str(path))) == list(zip(places, wanted, strict=True))
+    assert list(segments.numbered(posix, str(path))) == list(zip(places, wanted, strict=True))
 
 
 @pytest.mark.parametrize("where", ["tail", "middle"])

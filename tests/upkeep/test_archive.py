@@ -13,7 +13,7 @@ import pytest
 import holdfast
 from holdfast.core.concepts import session as session_rules
 from holdfast.errors import Forbidden, HoldfastError, Refused
-from holdfast.fs.posix import POSIX
+from holdfast.fs import posix
 from holdfast.store.files import FilesStore
 from holdfast.testing.wrapped import CHANGES, Wrapped
 from holdfast.workspace import upkeep
@@ -118,7 +118,7 @@ class DiesAt(Wrapped):
     """A file system that is gone after so many changes."""
 
     def __init__(self, left: int) -> None:
-        super().__init__(POSIX)
+        super().__init__(posix)
         self.left = left
 
     def around(self, call: str, path: str, perform: Any) -> Any:

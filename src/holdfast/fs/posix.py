@@ -1,17 +1,53 @@
-"""The real file calls, on Linux and macOS."""
+"""The real file calls, on Linux and macOS: this module is the port, bound to the operating system.
+
+A module and not an object: its calls are the most frequent ones of all, and the interpreter finds a module's names at
+once.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Callable
+from fcntl import LOCK_EX, LOCK_NB, LOCK_UN, flock
 
 from holdfast.fs.port import Buffer
 
 _ALWAYS = os.O_NOFOLLOW | os.O_CLOEXEC
 
+close = os.close
+set_mode = os.fchmod
+read = os.pread
+write = os.write
+write_at = os.pwrite
+truncate = os.ftruncate
+rename = os.rename
+link = os.link
+unlink = os.unlink
+remove_folder = os.rmdir
+names = os.listdir
+stat = os.lstat
+stat_handle = os.fstat
 
-def _sync(fd: int) -> None:
-    os.fdatasync(fd)
+
+def open(path: str, flags: int, mode: int = 0o644) -> int:
+    return os.open(path, flags | _ALWAYS, mode)
+
+
+def size(fd: int) -> int:
+    return os.lseek(fd, 0, os.SEEK_END)
+
+
+def make_folder(path: str) -> None:
+    os.mkdir(path, 0o755)
+
+
+def sync_folder(path: str) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def _full_sync(fd: int) -> None:
@@ -19,73 +55,36 @@ def _full_sync(fd: int) -> None:
     fcntl.fcntl(fd, fcntl.F_FULLFSYNC)  # type: ignore[attr-defined,unused-ignore]
 
 
-def _write_through(fd: int, data: Buffer, offset: int) -> int:
-    return os.pwritev(fd, [data], offset, os.RWF_DSYNC)
+sync: Callable[[int], None] = os.fdatasync if hasattr(os, "fdatasync") else _full_sync
 
 
-def _write_and_sync(fd: int, data: Buffer, offset: int) -> int:
-    done = os.pwrite(fd, data, offset)
-    Posix.sync(fd)
-    return done
+if hasattr(os, "RWF_DSYNC"):
+
+    def write_through(fd: int, data: Buffer, offset: int) -> int:
+        return os.pwritev(fd, [data], offset, os.RWF_DSYNC)
+
+else:
+
+    def write_through(fd: int, data: Buffer, offset: int) -> int:
+        done = os.pwrite(fd, data, offset)
+        sync(fd)
+        return done
 
 
-class Posix:
-    """The port, bound to the operating system. Stateless: one instance serves everybody."""
-
-    close = staticmethod(os.close)
-    set_mode = staticmethod(os.fchmod)
-    read = staticmethod(os.pread)
-    write = staticmethod(os.write)
-    write_at = staticmethod(os.pwrite)
-    truncate = staticmethod(os.ftruncate)
-    sync = staticmethod(_sync if hasattr(os, "fdatasync") else _full_sync)
-    write_through = staticmethod(_write_through if hasattr(os, "RWF_DSYNC") else _write_and_sync)
-    rename = staticmethod(os.rename)
-    link = staticmethod(os.link)
-    unlink = staticmethod(os.unlink)
-    remove_folder = staticmethod(os.rmdir)
-    names = staticmethod(os.listdir)
-    stat = staticmethod(os.lstat)
-    stat_handle = staticmethod(os.fstat)
-
-    @staticmethod
-    def open(path: str, flags: int, mode: int = 0o644) -> int:
-        return os.open(path, flags | _ALWAYS, mode)
-
-    @staticmethod
-    def size(fd: int) -> int:
-        return os.lseek(fd, 0, os.SEEK_END)
-
-    @staticmethod
-    def make_folder(path: str) -> None:
-        os.mkdir(path, 0o755)
-
-    @staticmethod
-    def sync_folder(path: str) -> None:
-        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-
-    @staticmethod
-    def lock(fd: int) -> None:
-        fcntl.flock(fd, fcntl.LOCK_EX)
-
-    @staticmethod
-    def try_lock(fd: int) -> bool:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-
-    @staticmethod
-    def unlock(fd: int) -> None:
-        fcntl.flock(fd, fcntl.LOCK_UN)
+def lock(fd: int) -> None:
+    flock(fd, LOCK_EX)
 
 
-POSIX = Posix()
+def try_lock(fd: int) -> bool:
+    try:
+        flock(fd, LOCK_EX | LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def unlock(fd: int) -> None:
+    flock(fd, LOCK_UN)
 
 
 def make_executable(path: str) -> None:

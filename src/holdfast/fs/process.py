@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 
+from holdfast.fs import posix
 from holdfast.fs.port import FileSystem
-from holdfast.fs.posix import POSIX
 from holdfast.typed import Record
 
 _PROC = "/proc"
@@ -44,7 +44,7 @@ def _read(fs: FileSystem, path: str) -> str:
         fs.close(fd)
 
 
-def start_of(pid: int, fs: FileSystem = POSIX) -> str | None:
+def start_of(pid: int, fs: FileSystem = posix) -> str | None:
     """When a process of this machine started; None if there is no such process, empty if nobody can say."""
     text = _read(fs, f"{_PROC}/{pid}/stat")
     if text:
@@ -67,7 +67,7 @@ def identify(pid: int | None = None) -> Process:
         space = os.readlink(f"{_PROC}/self/ns/pid")
     except OSError:
         space = ""
-    boot = _read(POSIX, f"{_PROC}/sys/kernel/random/boot_id").strip()
+    boot = _read(posix, f"{_PROC}/sys/kernel/random/boot_id").strip()
     return Process(os.uname().nodename, boot, space, chosen, start_of(chosen) or "")
 
 
@@ -102,7 +102,7 @@ def program() -> Process:
 
 def _named(pid: int) -> tuple[str, int]:
     """The name of a process and its parent; empty and 0 where the system does not say."""
-    name, _, rest = _read(POSIX, f"{_PROC}/{pid}/stat").partition("(")[2].rpartition(")")
+    name, _, rest = _read(posix, f"{_PROC}/{pid}/stat").partition("(")[2].rpartition(")")
     fields = rest.split()
     return name, int(fields[1]) if len(fields) > 1 else 0
 

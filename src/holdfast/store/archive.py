@@ -15,9 +15,8 @@ from collections.abc import Iterable, Iterator
 from holdfast.core import commit as codec
 from holdfast.core.stream import checked_stream
 from holdfast.errors import Damaged, HoldfastError, NotFound
-from holdfast.fs import steps
+from holdfast.fs import posix, steps
 from holdfast.fs.port import FileSystem
-from holdfast.fs.posix import POSIX
 from holdfast.store import checkup, kept, segments
 from holdfast.store.blanks import blanks_in
 from holdfast.store.stream_files import StreamFiles
@@ -212,7 +211,7 @@ def _size(place: Place, folder: str) -> int:
     return total
 
 
-def is_used(root: str, fs: FileSystem = POSIX) -> bool:
+def is_used(root: str, fs: FileSystem = posix) -> bool:
     """Whether there is anything in a workspace's ``history/``, without looking into it."""
     try:
         return bool(fs.names(os.path.join(root, "history")))

@@ -13,9 +13,8 @@ from hashlib import sha256
 
 from holdfast.core.paths import IN_SESSION, checked_path
 from holdfast.errors import Forbidden, NotFound, Refused, TooLarge, Unavailable
-from holdfast.fs import steps
+from holdfast.fs import posix, steps
 from holdfast.fs.port import FileSystem
-from holdfast.fs.posix import POSIX
 from holdfast.typed import Record
 
 _CHUNK = 1 << 20
@@ -38,7 +37,7 @@ class Beside:
         self,
         project: str,
         session: str | None = None,
-        fs: FileSystem = POSIX,
+        fs: FileSystem = posix,
         keep: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.project = os.path.abspath(project)

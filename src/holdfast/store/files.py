@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator
 
 from holdfast.core.stream import checked_note, checked_stream, is_stream_name
 from holdfast.errors import Forbidden, Newer, Unavailable
-from holdfast.fs import steps
+from holdfast.fs import posix, steps
 from holdfast.fs.port import FileSystem
-from holdfast.fs.posix import POSIX
 from holdfast.store import segments
 from holdfast.store.failure import mapped
 from holdfast.store.git_head import GitHead
@@ -40,7 +39,7 @@ class FilesStore:
         root: str,
         *,
         clock: Callable[[], int],
-        fs: FileSystem = POSIX,
+        fs: FileSystem = posix,
         bits: Callable[[int], int] = random_bits,
         habit: Habit | None = None,
     ) -> None:
@@ -355,7 +354,7 @@ class FilesStore:
 
     def __del__(self) -> None:
         """Whoever drops a workspace keeps no files open. What a crash laboratory left behind must not act once more."""
-        if not getattr(self, "_closed", True) and self._fs is POSIX:
+        if not getattr(self, "_closed", True) and self._fs is posix:
             self.close()
 
     def _handle(self, stream: str) -> StreamFiles:

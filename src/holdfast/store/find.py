@@ -8,8 +8,7 @@ from collections.abc import Mapping
 
 from holdfast.core.ids import safe_name
 from holdfast.errors import Forbidden, NoWorkspace
-from holdfast.fs import steps
-from holdfast.fs.posix import POSIX
+from holdfast.fs import posix, steps
 
 FOLDER = ".state"
 
@@ -20,7 +19,7 @@ def find(start: str) -> str:
     while True:
         candidate = os.path.join(folder, FOLDER)
         try:
-            mode = POSIX.stat(candidate).st_mode
+            mode = posix.stat(candidate).st_mode
             if stat.S_ISDIR(mode):
                 return candidate
             raise Forbidden(
@@ -73,7 +72,7 @@ def _git_user(near: str, environment: Mapping[str, str]) -> str | None:
         os.path.join(config_home, "git", "config"),
     ):
         try:
-            if name := _user_name_in(steps.read_whole(POSIX, path).decode("utf-8", "replace")):
+            if name := _user_name_in(steps.read_whole(posix, path).decode("utf-8", "replace")):
                 return name
         except OSError:
             continue
@@ -85,19 +84,19 @@ def _git_folder(near: str) -> str:
     root = project_root(near)
     dot = os.path.join(root, ".git")
     try:
-        if stat.S_ISDIR(POSIX.stat(dot).st_mode):
+        if stat.S_ISDIR(posix.stat(dot).st_mode):
             return dot
     except OSError:
         return dot
     from holdfast.store.git_head import find_git
 
-    found = find_git(POSIX, root)
+    found = find_git(posix, root)
     return found[1] if found else dot
 
 
 def _exists(path: str) -> bool:
     try:
-        POSIX.stat(path)
+        posix.stat(path)
     except OSError:
         return False
     return True

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from holdfast.errors import Refused, Unavailable
-from holdfast.fs import steps
+from holdfast.fs import posix, steps
 from holdfast.fs.port import FileSystem
-from holdfast.fs.posix import POSIX, make_executable
+from holdfast.fs.posix import make_executable
 from holdfast.store import git_ask
 from holdfast.store.git_head import find_git
 from holdfast.typed import Any
@@ -28,7 +28,7 @@ command -v holdfast >/dev/null 2>&1 && {HOOK_LINE} "$1" || true
 """
 
 
-def in_git(root: str, fs: FileSystem = POSIX) -> bool:
+def in_git(root: str, fs: FileSystem = posix) -> bool:
     """Whether the workspace is inside a git repository."""
     return find_git(fs, os.path.dirname(root)) is not None
 
@@ -53,7 +53,7 @@ def register_driver(root: str) -> bool:
     return True
 
 
-def keep_views_local(root: str, fs: FileSystem = POSIX) -> bool:
+def keep_views_local(root: str, fs: FileSystem = posix) -> bool:
     """Keep views out of git: ignored, and no longer tracked; False if they are out already."""
     path = os.path.join(root, ".gitignore")
     try:
@@ -82,7 +82,7 @@ def untrack_views(root: str) -> list[str]:
     return listed
 
 
-def install_hook(root: str, fs: FileSystem = POSIX) -> str:
+def install_hook(root: str, fs: FileSystem = posix) -> str:
     """Install the hooks that name the session: prepare-commit-msg, and commit-msg for messages that are typed in an
     editor. What somebody else wrote is left as it is. Returns what to say."""
     git = find_git(fs, os.path.dirname(root))
@@ -117,7 +117,7 @@ def _install(path: str, fs: FileSystem) -> bool:
 
 def add_trailer(root: str, message_file: str, trailer: str) -> bool:
     """Add a trailer to a commit message, once. Not to an empty one: whoever leaves it empty wants no commit."""
-    written = steps.read_whole(POSIX, message_file).partition(_SCISSORS)[0]
+    written = steps.read_whole(posix, message_file).partition(_SCISSORS)[0]
     if not (git_ask.run(root, "stripspace", "--strip-comments", data=written) or b"").strip():
         return False
     done = git_ask.run(

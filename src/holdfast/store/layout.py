@@ -6,9 +6,8 @@ import os
 import stat
 
 from holdfast.errors import Forbidden
-from holdfast.fs import steps
+from holdfast.fs import posix, steps
 from holdfast.fs.port import FileSystem
-from holdfast.fs.posix import POSIX
 from holdfast.store.failure import mapped
 
 README = """\
@@ -59,7 +58,7 @@ FILES = {
 """First what git is not to see."""
 
 
-def create(root: str, fs: FileSystem = POSIX) -> list[str]:
+def create(root: str, fs: FileSystem = posix) -> list[str]:
     """Make a workspace folder, durably; returns the names of the files that were not there before."""
     try:
         return _create(root, fs)

@@ -11,9 +11,8 @@ import stat
 
 from holdfast.core.ids import checked_name
 from holdfast.errors import Forbidden, InvalidName
-from holdfast.fs import steps
+from holdfast.fs import posix, steps
 from holdfast.fs.port import FileSystem
-from holdfast.fs.posix import POSIX
 from holdfast.store import layout
 from holdfast.store.find import FOLDER
 
@@ -24,7 +23,7 @@ CONTINUE = ".continue-here.md"
 class ProjectFolder:
     """The folder that a workspace folder lies in."""
 
-    def __init__(self, root: str, fs: FileSystem = POSIX) -> None:
+    def __init__(self, root: str, fs: FileSystem = posix) -> None:
         self.root = root
         self._fs = fs
 

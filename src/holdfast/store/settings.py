@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 
 from holdfast.errors import Usage
-from holdfast.fs import steps
+from holdfast.fs import posix, steps
 from holdfast.fs.port import FileSystem
-from holdfast.fs.posix import POSIX
 from holdfast.typed import Any
 
 NAME = "config.toml"
 
 
-def read(root: str, fs: FileSystem = POSIX) -> dict[str, Any]:
+def read(root: str, fs: FileSystem = posix) -> dict[str, Any]:
     """The settings in a workspace's folder; none if there is no file."""
     try:
         data = steps.read_whole(fs, os.path.join(root, NAME))

@@ -11,9 +11,8 @@ import json
 import os
 
 from holdfast.core.stream import checked_note
-from holdfast.fs import steps
+from holdfast.fs import posix, steps
 from holdfast.fs.port import FileSystem
-from holdfast.fs.posix import POSIX
 from holdfast.fs.process import Process, agent, identify, is_alive, is_kin, program
 from holdfast.store.git_head import find_git
 from holdfast.store.inside import refuse_links
@@ -25,7 +24,7 @@ __all__ = ["Process", "SharedFolder", "agent", "identify", "is_alive", "is_kin",
 class SharedFolder:
     """Small JSON records in one folder, replaced whole."""
 
-    def __init__(self, workspace: str, kind: str, fs: FileSystem = POSIX) -> None:
+    def __init__(self, workspace: str, kind: str, fs: FileSystem = posix) -> None:
         self._fs = fs
         self._tag = f"{os.getpid()}-{int.from_bytes(os.urandom(4), 'big'):08x}"
         self._workspace = os.path.abspath(workspace)

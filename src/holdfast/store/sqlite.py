@@ -19,8 +19,8 @@ from holdfast.core.commit import GENESIS, decode, encode, fault_of, id_of, looks
 from holdfast.core.moment import iso
 from holdfast.core.stream import checked_note, checked_stream, flat
 from holdfast.errors import Damaged, HoldfastError, Unavailable
+from holdfast.fs import posix
 from holdfast.fs.port import FileSystem
-from holdfast.fs.posix import POSIX
 from holdfast.store import sqlite_file
 from holdfast.store.numbered import check_expected, check_op, closed, place_of, plan_wrote
 from holdfast.store.protocol import Appended, Capabilities, Cursor, Fault, Ground, Plan, Tail
@@ -60,7 +60,7 @@ class SqliteStore:
         path: str,
         *,
         clock: Callable[[], int],
-        fs: FileSystem = POSIX,
+        fs: FileSystem = posix,
         random: Callable[[int], bytes] = os.urandom,
     ) -> None:
         # Two names of one file must lead to one lock, so links are resolved first.

@@ -77,10 +77,10 @@ def _file_url(rest: str, clock: Clock) -> Store:
 def _files(folder: str, clock: Clock) -> Store:
     if not folder or "\0" in folder:
         raise Usage("The folder of the workspace has no name.")
-    from holdfast.fs.posix import POSIX
+    from holdfast.fs import posix
     from holdfast.store.files import FilesStore
 
-    return FilesStore(folder, clock=clock, fs=POSIX)
+    return FilesStore(folder, clock=clock, fs=posix)
 
 
 _ENGINES: dict[str, Callable[[str, Clock], Store]] = {

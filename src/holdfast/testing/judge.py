@@ -14,8 +14,8 @@ from typing import Protocol
 
 from holdfast.core import commit as codec
 from holdfast.core import fold
+from holdfast.fs import posix
 from holdfast.fs.port import FileSystem
-from holdfast.fs.posix import POSIX
 from holdfast.store import restore, segments
 from holdfast.store.blanks import line_of
 from holdfast.store.files import FilesStore
@@ -62,7 +62,7 @@ def check_state(
     if past.torn and not any(past.torn in content for content in state.files.values()):
         raise Violation(f"{where}: the torn tail is neither in its segment nor in quarantine")
     root = os.path.join(top, WORKSPACE)
-    fs: FileSystem = POSIX if copied else SameDisk(POSIX)
+    fs: FileSystem = posix if copied else SameDisk(posix)
     if not copied:
         _keep_times(past, state, top)
     streams = [stream for stream in past.attempted if stream not in past.forgotten]

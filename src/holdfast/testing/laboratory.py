@@ -16,8 +16,8 @@ import tempfile
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from holdfast.fs import posix
 from holdfast.fs.port import FileSystem
-from holdfast.fs.posix import POSIX
 from holdfast.store.files import FilesStore
 from holdfast.store.journal import Habit
 from holdfast.store.protocol import Cursor, Store
@@ -41,8 +41,8 @@ class Bench:
         self.top = tempfile.mkdtemp(prefix="holdfast-bench-", dir=scratch_base())
         self.root = os.path.join(self.top, WORKSPACE)
         self.rng = random.Random(seed)
-        self.recording = Recording(POSIX, self.top)
-        self.fs: FileSystem = POSIX
+        self.recording = Recording(posix, self.top)
+        self.fs: FileSystem = posix
         self.drop = drop
         self.attempted: dict[str, list[str]] = {}
         self.acknowledged: list[Acknowledged] = []
@@ -77,7 +77,7 @@ class Bench:
     def begin(self) -> None:
         """What was done so far is taken as safely on the disk; the recording proper starts here."""
         self._known = len(self.acknowledged)
-        self.recording = Recording(POSIX, self.top)
+        self.recording = Recording(posix, self.top)
         self.recording.acknowledged = self._known
         self._wrap()
 

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from holdfast.fs.posix import POSIX
+from holdfast.fs import posix
 from holdfast.store.files import FilesStore
 from holdfast.store.journal import BLOCK, FOLDER, Habit
 from holdfast.store.protocol import Store
@@ -50,7 +50,7 @@ def opener(engine: str) -> Callable[[str], Store]:
     if engine == "journals":
         return lambda folder: FilesStore(os.path.join(folder, ".state"), clock=wall_clock, habit=JOURNALS)
     if engine in CARELESS:
-        fs = WithoutSync(POSIX, CARELESS[engine])
+        fs = WithoutSync(posix, CARELESS[engine])
         return lambda folder: FilesStore(
             os.path.join(folder, ".state"), clock=wall_clock, fs=fs, habit=JOURNALS
         )

@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 
-from holdfast.fs.posix import POSIX
+from holdfast.fs import posix
 from holdfast.testing.recording import ROOT, Recording, Step, Tree
 
 _CALLS = "openat,write,pwrite64,ftruncate,fsync,fdatasync,rename,unlink"
@@ -38,7 +38,7 @@ class Trace:
 
     def __init__(self, command: Sequence[str], top: str, said: str) -> None:
         self.top = os.path.realpath(top)
-        self.start: Tree = Recording(POSIX, self.top).start
+        self.start: Tree = Recording(posix, self.top).start
         self.steps: list[Step] = []
         self._said = os.path.realpath(said)
         self._names = dict(self.start.folders[ROOT])

@@ -14,7 +14,7 @@ from functools import lru_cache
 from holdfast.core import ids
 from holdfast.core.hashing import blake2b
 from holdfast.errors import Damaged, Newer, Refused, TooLarge
-from holdfast.typed import Any, NoReturn, Record
+from holdfast.typed import Any, NoReturn, Record, made
 
 FORMAT = 1
 ORIGINS = ("human", "agent", "tool", "import")
@@ -172,7 +172,7 @@ def parts_of(
         raise TooLarge(f"The commit has {len(body):,} bytes; the limit is {MAX_LINE:,}.")
     line_sum = chain(previous, body)
     events, by, origin, op = draft
-    commit = Commit._make((commit_id, at, by, origin, op, events, line_sum))
+    commit = made(Commit, (commit_id, at, by, origin, op, events, line_sum))
     return body, f',"sum":"{line_sum}"}}\n'.encode(), commit
 
 
@@ -270,8 +270,8 @@ def decode(line: bytes) -> Commit:
         record, end = _scan(text, 0)
         if end != len(text):
             raise ValueError("something follows its end")
-        events = tuple([Event._make((e["type"], e["data"], e["v"])) for e in record["events"]])
+        events = tuple([made(Event, (e["type"], e["data"], e["v"])) for e in record["events"]])
         by, origin, op = record["by"], record["origin"], record.get("op")
-        return Commit._make((record["id"], record["at"], by, origin, op, events, record["sum"]))
+        return made(Commit, (record["id"], record["at"], by, origin, op, events, record["sum"]))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, StopIteration) as error:
         raise Damaged(f"A commit cannot be decoded: {error}.") from None

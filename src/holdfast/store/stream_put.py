@@ -14,6 +14,7 @@ from holdfast.store.protocol import Appended, Cursor, Fault, Planned
 from holdfast.store.segments import UNREAD
 from holdfast.store.stream_note import NOTHING, StreamNote
 from holdfast.store.stream_reader import Place, marks_in
+from holdfast.typed import made
 
 
 class StreamPut(StreamNote):
@@ -61,7 +62,7 @@ class StreamPut(StreamNote):
             self.close()
             raise UnknownOutcome(f"{self.stream}: a file call failed ({error.strerror}).") from error
         self._latest = latest
-        return Appended._make((commit, latest, version, False))
+        return made(Appended, (commit, latest, version, False))
 
     def _covering(self, cursor: Cursor, version: int, memory: Memory) -> Cursor:
         """The cursor moved behind the commit that was just written."""

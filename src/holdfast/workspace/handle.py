@@ -16,7 +16,7 @@ from holdfast.core.commit import Commit, Draft, Event
 from holdfast.core.numbers import Mint
 from holdfast.errors import Conflict, Forbidden, NotFound, Usage
 from holdfast.store.protocol import Appended, Given, Ground, Plan, Planned
-from holdfast.typed import TYPE_CHECKING, Any, Record, Self
+from holdfast.typed import TYPE_CHECKING, Any, Record, Self, made
 from holdfast.workspace import gate
 from holdfast.workspace.working_set import WorkingSet
 
@@ -162,9 +162,9 @@ class Handle:
     def _planned(self, events: list[Event], op: str | None, numbers: dict[str, int]) -> Planned:
         """What is to be written, as far as it does not depend on its place in the stream."""
         workspace = self.workspace
-        draft = Draft._make((tuple(events), workspace.by, workspace.origin, op))
+        draft = made(Draft, (tuple(events), workspace.by, workspace.origin, op))
         draft, content = gate.passed(self, draft)
-        return Planned._make((draft, numbers, content))
+        return made(Planned, (draft, numbers, content))
 
     def under(self, lease: Lease) -> Self:
         """This handle under a lease: its commands are refused once somebody else has taken the lease."""
@@ -248,4 +248,4 @@ def _receipt(appended: Appended) -> Receipt:
         if "id" in data and isinstance(data["id"], str):
             short = data["id"]
             break
-    return Receipt._make((short, version, commit.id, commit.at, repeated))
+    return made(Receipt, (short, version, commit.id, commit.at, repeated))

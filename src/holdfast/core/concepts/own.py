@@ -10,7 +10,7 @@ from functools import lru_cache
 from holdfast.core.commit import Commit, Event
 from holdfast.core.ids import only
 from holdfast.errors import Refused
-from holdfast.typed import Any
+from holdfast.typed import Any, made
 
 EVENTS: dict[str, int] = {}
 STEPS: dict[Any, Any] = {}
@@ -40,7 +40,7 @@ def record(event_type: str, data: dict[str, Any]) -> list[Event]:
         )
     if not isinstance(data, dict):
         raise Refused(f"The data of {event_type} must be a JSON object; nothing was written.")
-    return [Event._make((event_type, data, 1))]
+    return [made(Event, (event_type, data, 1))]
 
 
 @lru_cache(maxsize=256)  # a program has few types and uses them time and again

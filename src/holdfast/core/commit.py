@@ -27,7 +27,8 @@ ALONE = 8
 _TIED = (SUM_LENGTH - ALONE) // 2
 """Bytes of the hash whose letters tie it to the line before."""
 
-_HEAD = b'{"v":%d,"id":"' % FORMAT
+_FRONT = f'{{"v":{FORMAT},"id":"'
+_HEAD = _FRONT.encode()
 _ID_AT = len(_HEAD)
 _ID_END = _ID_AT + ids.ID_LENGTH
 BY_AT = _ID_END + len('","at":"2026-01-21T14:30:00.123Z"')
@@ -157,23 +158,23 @@ def encode(
     draft: Draft, commit_id: str, at: str, previous: str, content: bytes | None = None
 ) -> tuple[bytes, Commit]:
     """The line of a new commit, line feed included, and the commit itself."""
-    body, end, commit = parts_of(draft, commit_id, at, previous, content)
-    return body + end, commit
+    body, end, line_sum = sealed(content_of(draft) if content is None else content, commit_id, at, previous)
+    return body + end, commit_of(draft, commit_id, at, line_sum)
 
 
-def parts_of(
-    draft: Draft, commit_id: str, at: str, previous: str, content: bytes | None = None
-) -> tuple[bytes, bytes, Commit]:
-    """The line of a new commit up to its sum, the rest of it with the line feed, and the commit itself."""
-    if content is None:
-        content = content_of(draft)
-    body = _HEAD + f'{commit_id}","at":"{at}"'.encode() + content
+def sealed(content: bytes, commit_id: str, at: str, previous: str) -> tuple[bytes, bytes, str]:
+    """The line of a new commit up to its sum, the rest of it with the line feed, and the sum."""
+    body = f'{_FRONT}{commit_id}","at":"{at}"'.encode() + content
     if len(body) > _MAX_BODY:
         raise TooLarge(f"The commit has {len(body):,} bytes; the limit is {MAX_LINE:,}.")
     line_sum = chain(previous, body)
+    return body, f',"sum":"{line_sum}"}}\n'.encode(), line_sum
+
+
+def commit_of(draft: Draft, commit_id: str, at: str, line_sum: str) -> Commit:
+    """The commit that a draft became."""
     events, by, origin, op = draft
-    commit = made(Commit, (commit_id, at, by, origin, op, events, line_sum))
-    return body, f',"sum":"{line_sum}"}}\n'.encode(), commit
+    return made(Commit, (commit_id, at, by, origin, op, events, line_sum))
 
 
 def rechained(line: bytes, previous: str) -> tuple[bytes, str]:

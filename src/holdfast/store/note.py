@@ -18,7 +18,8 @@ from holdfast.fs.port import FileSystem
 from holdfast.typed import Any
 
 _NOTE = 1 << 16
-_USUAL_NOTE = 512
+USUAL_NOTE = 1024
+"""Bytes that hold nearly every note; of a longer one, its beginning."""
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 _text = json.encoder.encode_basestring_ascii
 
@@ -160,5 +161,5 @@ def remembered(fs: FileSystem, local: str, stream: str) -> Memory | None:
 
 
 def read_note(fs: FileSystem, lock_fd: int) -> bytes:
-    note = fs.read(lock_fd, _USUAL_NOTE, 0)
-    return note if len(note) < _USUAL_NOTE else fs.read(lock_fd, _NOTE, 0)
+    note = fs.read(lock_fd, USUAL_NOTE, 0)
+    return note if len(note) < USUAL_NOTE else fs.read(lock_fd, _NOTE, 0)

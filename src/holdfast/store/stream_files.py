@@ -49,8 +49,9 @@ class StreamFiles(StreamPut):
             self.make_sound()
         given = plan if type(plan) is Given and op is None else None
         try:
-            since = self._hold(cursor, given is not None and given.unread)
+            self.lock()
             try:
+                since = self._happened(cursor, given is not None and given.unread)
                 memory = self._memory
                 if given is None or since < NOTHING or memory is None or self._is_full(memory):
                     return self._append(plan, cursor, expect, op, since)

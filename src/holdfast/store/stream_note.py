@@ -9,15 +9,16 @@ from __future__ import annotations
 import os
 
 from holdfast.fs import steps
-from holdfast.store.note import Memory, decode_memory, encode_memory, read_note
+from holdfast.store.note import USUAL_NOTE, Memory, decode_memory, encode_memory
 from holdfast.store.protocol import Cursor
 from holdfast.store.stream_reader import Place, StreamReader, reach_in
 
-_LAG_MS = 100
+LAG_MS = 100
 """Short, so that a checkout that hides the segment finds nearly all of it noted: a writer that must have forgotten
 something takes a new name."""
 
-_ALONE = 8
+ALONE = 8
+"""Commits in a row without others between them, after which the note may lag."""
 NOTHING, ANYTHING = 0, -1
 """What may have happened to a stream while it was not held; a number in between: so many commits came, and no more."""
 
@@ -77,19 +78,31 @@ class StreamNote(StreamReader):
             self._held = False
             self._fs.unlock(self._lock_fd)
 
-    def _hold(self, cursor: Cursor, unread: bool) -> int:
-        """Hold the stream, and say what has happened to it since ``cursor``: NOTHING, so many commits, or ANYTHING.
+    def _happened(self, cursor: Cursor, unread: bool) -> int:
+        """What has happened to the stream since ``cursor``: NOTHING, so many commits, or ANYTHING. The caller holds it.
 
         NOTHING: what was read, checked and remembered for this handle's own last commit holds for the next one too.
         Every other process leaves a new note, every other program a new folder time, a new length or a new git HEAD.
-        So many commits, only if they may be left ``unread``: all that happened is in the note.
+        So many commits, only if they may be left ``unread``: they are all of this place and in the segment at hand, and
+        the note says all that the next commit must know of them.
         """
-        self.lock()
-        if self._is_latest(cursor):
+        if cursor is self._latest and self._is_latest(cursor):
             return NOTHING
         # What follows may renew the note and then be refused: the old cursor would look new again.
         self._latest = None
-        return self._grown(cursor) if unread else ANYTHING
+        memory = self._memory
+        if not unread or memory is None:
+            return ANYTHING
+        if (cursor is not self._start or self._start_in != (self._generation, self._segment)) and not (
+            self._starts_at(cursor)
+        ):
+            return ANYTHING
+        note = self._fs.read(self._lock_fd, USUAL_NOTE, 0)
+        if not memory.follow(note):
+            return ANYTHING
+        self._note = note
+        offset, rows = self._reach
+        return memory.rows - rows if offset <= memory.size and self._is_as_noted(memory) else ANYTHING
 
     def _is_latest(self, cursor: Cursor) -> bool:
         """Whether the cursor stands behind this handle's own last commit and nothing has happened since."""
@@ -102,30 +115,15 @@ class StreamNote(StreamReader):
             and self._is_as_noted(memory)
         )
 
-    def _grown(self, cursor: Cursor) -> int:
-        """How many commits came since the cursor, if they are all of this place and in the segment at hand: then the
-        note says all that the next commit must know of them. Otherwise ANYTHING."""
-        memory = self._memory
-        if memory is None or not self._starts_at(cursor):
-            return ANYTHING
-        note = read_note(self._fs, self._lock_fd)
-        if not memory.follow(note):
-            return ANYTHING
-        self._note = note
-        offset, rows = self._reach
-        return memory.rows - rows if offset <= memory.size and self._is_as_noted(memory) else ANYTHING
-
     def _starts_at(self, cursor: Cursor) -> bool:
-        """Whether a cursor is this handle's own, with nothing wrong before it. While others write it is the same one
-        again and again."""
-        start = (self._generation, self._segment)
-        if cursor is not self._start or start != self._start_in:
-            if not isinstance(cursor, dict) or not self._is_own(cursor) or cursor["f"]:
-                return False
-            offset, rows, lines = reach_in(cursor, self._segment)
-            if rows != lines:
-                return False
-            self._start, self._start_in, self._reach = cursor, start, (offset, rows)
+        """Whether a cursor is this handle's own, with nothing wrong before it: others' commits behind it can be left
+        unread. While they write it is the same one again and again."""
+        if not isinstance(cursor, dict) or not self._is_own(cursor) or cursor["f"]:
+            return False
+        offset, rows, lines = reach_in(cursor, self._segment)
+        if rows != lines:
+            return False
+        self._start, self._start_in, self._reach = cursor, (self._generation, self._segment), (offset, rows)
         return True
 
     def _is_as_noted(self, memory: Memory) -> bool:
@@ -175,15 +173,6 @@ class StreamNote(StreamReader):
         self._noted_at = now
         self._unnoted = False
         self._complete_for = (self._generation, memory.writer, memory.highest)
-
-    def _note_down(self, memory: Memory, now: int, alone: bool) -> None:
-        """Write the note, unless it can wait: only while this handle appends alone, since others go by the note."""
-        self._alone = self._alone + 1 if alone else 0
-        if self._alone <= _ALONE or not 0 <= now - self._noted_at < _LAG_MS:
-            self._remember(memory, now)
-        else:
-            self._memory = memory
-            self._unnoted = True
 
     def _catch_up(self) -> None:
         """Note what was appended since the last note, unless others have gone on from there."""

@@ -12,7 +12,7 @@ from holdfast.store.journal import Journal
 from holdfast.store.note import Memory, read_note
 from holdfast.store.protocol import Appended, Cursor, Fault, Planned
 from holdfast.store.segments import UNREAD
-from holdfast.store.stream_note import NOTHING, StreamNote
+from holdfast.store.stream_note import ALONE, LAG_MS, NOTHING, StreamNote
 from holdfast.store.stream_reader import Place, marks_in
 from holdfast.typed import made
 
@@ -38,9 +38,12 @@ class StreamPut(StreamNote):
         if self._until_journal:
             self._count_down()
         draft, numbers, content = planned
+        if content is None:
+            content = codec.content_of(draft)
         now = self._place.clock()
+        at = moment.iso(now)
         commit_id = ids.next_id(head if head > memory.clock else memory.clock, now, memory.writer)
-        body, end, commit = codec.parts_of(draft, commit_id, moment.iso(now), memory.sum, content)
+        body, end, line_sum = codec.sealed(content, commit_id, at, memory.sum)
         line = laid_out(self._segment, commit_id, self._opening, body, end)
         try:
             done = self._fs.write(self._segment_fd, line)
@@ -49,10 +52,14 @@ class StreamPut(StreamNote):
         except OSError as error:
             raise self._not_written(error, memory.size + len(line)) from error
         try:
-            memory.grow(len(line), commit.sum, commit_id, self._safe)
+            memory.grow(len(line), line_sum, commit_id, self._safe)
             if numbers:
                 memory = memory.but(numbers={**memory.numbers, **numbers})
-            self._note_down(memory, now, since == NOTHING and not numbers)
+            self._alone = self._alone + 1 if since == NOTHING and not numbers else 0
+            if self._alone > ALONE and 0 <= now - self._noted_at < LAG_MS:
+                self._unnoted = True  # others go by the note; while there are none it can wait
+            else:
+                self._remember(memory, now)
             self.unlock()
             version += 1
             # Before the wait for the disk, while all that it needs is at hand.
@@ -62,7 +69,7 @@ class StreamPut(StreamNote):
             self.close()
             raise UnknownOutcome(f"{self.stream}: a file call failed ({error.strerror}).") from error
         self._latest = latest
-        return made(Appended, (commit, latest, version, False))
+        return made(Appended, (codec.commit_of(draft, commit_id, at, line_sum), latest, version, False))
 
     def _covering(self, cursor: Cursor, version: int, memory: Memory) -> Cursor:
         """The cursor moved behind the commit that was just written."""

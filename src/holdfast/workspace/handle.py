@@ -76,11 +76,6 @@ class Handle:
         self._set.refresh()
         return self._set
 
-    @property
-    def crowded(self) -> bool:
-        """Others are writing to the stream at the same time."""
-        return self._set.crowded
-
     def settle_down(self) -> None:
         """Keep a snapshot if this handle has committed something since the last one."""
         self._set.settle()
@@ -113,8 +108,11 @@ class Handle:
         store = self.workspace.store
         appended = store.append(self.stream, plan, cursor=working_set.cursor, expect=expect, op=op)
         if not appended.repeated:
-            working_set.took(appended)
-            self.workspace.changed(self)
+            if appended.cursor is None:
+                working_set.fell_behind(appended.version)
+            else:
+                working_set.took(appended)
+            self.workspace.changed(self, working_set.crowded)
         return _receipt(appended)
 
     def _adding(self, planned: Planned) -> Plan:

@@ -116,16 +116,13 @@ class WorkingSet:
 
     def took(self, appended: Appended) -> None:
         """Take in the commit that was just appended behind everything taken in so far."""
-        if appended.cursor is None:
-            self._fell_behind(appended.version)
-            return
         self._pending.append(appended.commit)
         self._durable = True
         self.version, self.head, self.cursor = appended.version, appended.commit.id, appended.cursor
         if self.version % EVERY == 0:  # of all who write, only the one whose commit this is keeps a snapshot
             self.save()
 
-    def _fell_behind(self, newest: int) -> None:
+    def fell_behind(self, newest: int) -> None:
         """A commit was appended behind others that were left unread: they are read when somebody asks."""
         self._calm = self._calm + 1 if newest == self._newest + 1 else 0
         self._newest = newest

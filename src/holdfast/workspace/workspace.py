@@ -352,7 +352,7 @@ class Workspace:
 
     # -- views --------------------------------------------------------------------------------------------
 
-    def changed(self, handle: Handle) -> None:
+    def changed(self, handle: Handle, crowded: bool) -> None:
         """A commit was made: its views are stale. They are made anew at most once a second, and on close.
 
         While others write to the stream as well, on close only: each of them would have to read all the others.
@@ -360,7 +360,7 @@ class Workspace:
         self._stale[handle.stream] = handle
         if self.new_key is not None:
             gate.keep_key(self)
-        if handle.crowded:
+        if crowded:
             return
         now = time.monotonic_ns()
         if now - self._published > 1_000_000_000:

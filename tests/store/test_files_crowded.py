@@ -7,19 +7,26 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import holdfast
 from holdfast.core import fold as folding
-from holdfast.core.commit import GENESIS, Commit, Draft, Event, encode
+from holdfast.core.commit import GENESIS, Commit, Draft, Event, content_of, encode, sum_of
 from holdfast.core.fold import blank, fold
 from holdfast.core.ids import ZERO, next_id
-from holdfast.errors import Unavailable
+from holdfast.errors import Conflict, Unavailable
 from holdfast.store import layout
+from holdfast.store.blanks import line_of
 from holdfast.store.files import FilesStore
+from holdfast.store.journal import Habit
+from holdfast.store.note import decode_memory
 from holdfast.store.protocol import Appended, Cursor, Given, Ground, Planned
+from holdfast.store.segments import shifted
+from holdfast.store.stream_beside import StreamBeside
 from holdfast.workspace.session import Session
 from holdfast.workspace.working_set import CALM
 
@@ -34,29 +41,34 @@ def wall_clock() -> int:
 class Writer:
     """A store of its own, as every process has, with the cursor that it has come to."""
 
-    def __init__(self, folder: Path) -> None:
-        self.store = FilesStore(str(folder / ".state"), clock=wall_clock)
+    def __init__(self, folder: Path, *, busy: bool = False) -> None:
+        self.store = FilesStore(
+            str(folder / ".state"), clock=wall_clock, habit=Habit(after=1 if busy else 1000)
+        )
         self.cursor: Cursor = None
         self.seen: list[bytes] = []
+        self.lengths = count()
 
-    def append(self, *, unread: bool = False) -> Appended:
+    def append(self, *, unread: bool = False, expect: int | None = None) -> Appended:
         def look(ground: Ground) -> None:
             self.seen = list(ground.tail.lines)
 
         self.seen = []
-        planned = Planned(Draft((Event("x.test", {}),), "ada", "agent"), {})
-        done = self.store.append(STREAM, Given(planned, look, unread), cursor=self.cursor)
+        draft = Draft((Event("x.test", {"text": "word " * (next(self.lengths) % 90)}),), "ada", "agent")
+        planned = Planned(draft, {}, content_of(draft))
+        done = self.store.append(STREAM, Given(planned, look, unread), cursor=self.cursor, expect=expect)
         if done.cursor is not None:
             self.cursor = done.cursor
         return done
 
 
-@pytest.fixture
-def pair(tmp_path: Path) -> tuple[Writer, Writer]:
-    """Two writers of one place that know each other's commits; the folder's time stamp has settled."""
+@pytest.fixture(params=[False, True], ids=["few", "busy"])
+def pair(tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Writer, Writer]:
+    """Two writers of one place that know each other's commits; the folder's time stamp has settled. Busy ones have a
+    journal each, and may take the short way."""
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "HEAD").write_text("1" * 40)
-    one, two = Writer(tmp_path), Writer(tmp_path)
+    one, two = Writer(tmp_path, busy=request.param), Writer(tmp_path, busy=request.param)
     one.append()
     time.sleep(0.06)
     two.append()
@@ -64,6 +76,21 @@ def pair(tmp_path: Path) -> tuple[Writer, Writer]:
     two.append()
     one.append()
     return one, two
+
+
+@pytest.fixture
+def short_ways(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """For each append that tried the short way, whether it could be gone."""
+    gone: list[bool] = []
+    tried = StreamBeside._append_beside
+
+    def watched(self: StreamBeside, *given: Any) -> Appended | None:
+        appended = tried(self, *given)
+        gone.append(appended is not None)
+        return appended
+
+    monkeypatch.setattr(StreamBeside, "_append_beside", watched)
+    return gone
 
 
 def segments(tmp_path: Path) -> list[Path]:
@@ -122,6 +149,46 @@ def test_left_unread_again_and_again_nothing_is_lost(pair: tuple[Writer, Writer]
     assert one.store.check() == []
 
 
+@pytest.mark.parametrize("pair", [True], ids=["busy"], indirect=True)
+def test_the_short_way_leaves_what_the_long_way_leaves(
+    pair: tuple[Writer, Writer], tmp_path: Path, short_ways: list[bool]
+) -> None:
+    """What busy writers wrote is, byte for byte, what the codec makes of their commits, and so is the note."""
+    one, two = pair
+    done = [writer.append(unread=True) for _ in range(60) for writer in (two, one)]
+    assert short_ways == [True] * (len(done) - 2)  # each writer's first one finds out where it stands
+    assert [each.version for each in done] == list(range(6, 6 + len(done)))
+    (segment,) = segments(tmp_path)
+    pieces = segment.read_bytes().splitlines(keepends=True)[-len(done) :]
+    previous = sum_of(line_of(segment.read_bytes().splitlines()[-len(done) - 1]))
+    for piece, (commit, _, _, _) in zip(pieces, done, strict=True):
+        line, made = encode(Draft(commit.events, commit.by, commit.origin), commit.id, commit.at, previous)
+        assert made == commit
+        assert shifted(STREAM, segment.name, line) == piece
+        previous = commit.sum
+    (lock,) = (tmp_path / ".state" / "local" / "locks").iterdir()
+    memory = decode_memory(lock.read_bytes())
+    assert memory is not None
+    assert (memory.size, memory.rows, memory.sum) == (segment.stat().st_size, 5 + len(done), previous)
+    assert memory.clock == done[-1].commit.id
+    assert memory.safe <= memory.size
+
+
+@pytest.mark.parametrize("pair", [True], ids=["busy"], indirect=True)
+def test_an_expected_version_is_checked_on_the_short_way(
+    pair: tuple[Writer, Writer], short_ways: list[bool]
+) -> None:
+    """Of two busy writers that expect the same version, one is refused, and nothing of it is written."""
+    one, two = pair
+    for writer in (two, one, two):
+        writer.append(unread=True)
+    with pytest.raises(Conflict):
+        one.append(unread=True, expect=7)
+    assert one.append(unread=True, expect=8).version == 9
+    assert short_ways[-1]
+    assert one.store.check() == []
+
+
 @pytest.mark.parametrize("unread", [False, True])
 @pytest.mark.parametrize(
     ("disturb", "version"),
@@ -136,13 +203,14 @@ def test_a_short_cut_is_not_taken_when_something_else_happened(
     unread: bool,
 ) -> None:
     """A merged segment, a moved HEAD, a torn tail or a lost note: the next append sees it, with or without reading."""
-    one, _ = pair
+    one, two = pair
+    before = [writer.append(unread=True) for _ in range(3) for writer in (two, one)]
     disturb(tmp_path)
     done = one.append(unread=unread)
-    assert done.version == version
+    assert done.version == version + len(before)
     assert done.cursor is not None
     fresh = Writer(tmp_path).store
-    assert fresh.read(STREAM).version == version
+    assert fresh.read(STREAM).version == version + len(before)
     assert [fault for fault in fresh.check() if not fault.harmless] == []
 
 

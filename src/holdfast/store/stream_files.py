@@ -17,8 +17,8 @@ from holdfast.store.note import Memory, read_note
 from holdfast.store.numbered import check_expected, check_op
 from holdfast.store.protocol import Appended, Cursor, Fault, Given, Ground, Plan, Tail
 from holdfast.store.segments import Mark
+from holdfast.store.stream_beside import StreamBeside
 from holdfast.store.stream_note import ANYTHING, NOTHING
-from holdfast.store.stream_put import StreamPut
 from holdfast.store.stream_reader import SUM_AND_END, Place, marks_in
 from holdfast.typed import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _READ_ONLY = frozenset([errno.EROFS, errno.EACCES, errno.EPERM])
 
 
-class StreamFiles(StreamPut):
+class StreamFiles(StreamBeside):
     """The segments of one stream. Callers hold ``mutex``; a forked child must make its own."""
 
     def __init__(self, place: Place, stream: str) -> None:
@@ -49,6 +49,10 @@ class StreamFiles(StreamPut):
             self.make_sound()
         given = plan if type(plan) is Given and op is None else None
         try:
+            if given is not None and given.unread and cursor is self._start:
+                appended = self._append_beside(given.planned, cursor, expect)
+                if appended is not None:
+                    return appended
             self.lock()
             try:
                 since = self._happened(cursor, given is not None and given.unread)

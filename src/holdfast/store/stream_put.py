@@ -45,12 +45,7 @@ class StreamPut(StreamNote):
         commit_id = ids.next_id(head if head > memory.clock else memory.clock, now, memory.writer)
         body, end, line_sum = codec.sealed(content, commit_id, at, memory.sum)
         line = laid_out(self._segment, commit_id, self._opening, body, end)
-        try:
-            done = self._fs.write(self._segment_fd, line)
-            if done < len(line):  # hardly ever
-                steps.write_whole(self._fs, self._segment_fd, line[done:])
-        except OSError as error:
-            raise self._not_written(error, memory.size + len(line)) from error
+        self._write_line(line, memory.size)
         try:
             memory.grow(len(line), line_sum, commit_id, self._safe)
             if numbers:
@@ -70,6 +65,15 @@ class StreamPut(StreamNote):
             raise UnknownOutcome(f"{self.stream}: a file call failed ({error.strerror}).") from error
         self._latest = latest
         return made(Appended, (codec.commit_of(draft, commit_id, at, line_sum), latest, version, False))
+
+    def _write_line(self, line: bytes, size: int) -> None:
+        """Write a line behind the ``size`` bytes that the segment has."""
+        try:
+            done = self._fs.write(self._segment_fd, line)
+            if done < len(line):  # hardly ever
+                steps.write_whole(self._fs, self._segment_fd, line[done:])
+        except OSError as error:
+            raise self._not_written(error, size + len(line)) from error
 
     def _covering(self, cursor: Cursor, version: int, memory: Memory) -> Cursor:
         """The cursor moved behind the commit that was just written."""

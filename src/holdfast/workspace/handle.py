@@ -76,6 +76,11 @@ class Handle:
         self._set.refresh()
         return self._set
 
+    @property
+    def crowded(self) -> bool:
+        """Others are writing to the stream at the same time."""
+        return self._set.crowded
+
     def settle_down(self) -> None:
         """Keep a snapshot if this handle has committed something since the last one."""
         self._set.settle()

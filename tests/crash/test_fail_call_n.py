@@ -35,6 +35,17 @@ def _many(bench: Bench, store: FilesStore) -> None:
         bench.append(store)
 
 
+def _beside(bench: Bench, store: FilesStore) -> None:
+    """Another process appends too, and nobody reads what the other one wrote."""
+    other = bench.store()
+    for one in (store, other, store):
+        bench.append(one)
+    for _ in range(3):
+        bench.append(other, hurried=True)
+        bench.append(store, hurried=True)
+    other.close()
+
+
 def _close(bench: Bench, store: FilesStore) -> None:
     bench.append(store)
     bench.append(store)
@@ -85,6 +96,12 @@ def _journals(bench: Bench) -> None:
     bench.habit = JOURNALS
 
 
+def _busy(bench: Bench) -> None:
+    bench.settle_folders()
+    bench.habit = JOURNALS
+    bench.cursors = {}
+
+
 def _torn_tail(bench: Bench) -> None:
     _torn(bench, "half")
 
@@ -110,6 +127,7 @@ CASES: dict[str, tuple[Callable[[Bench], None], Write]] = {
     "doctor_fix": (_torn_tail, _fix),
     "journal": (_journals, _many),
     "journal_closed": (_journals, _close),
+    "beside_others": (_busy, _beside),
     "dead_journal": (half_lost, _append),
     "new_git_head": (_in_git, _new_head),
     "forget": (_two_streams, _forget),

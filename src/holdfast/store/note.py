@@ -88,19 +88,11 @@ class Memory:
             self.safe = safe
 
     def follow(self, note: bytes) -> bool:
-        """Take over what others noted since, if they have only written lines; otherwise nothing, and False.
-
-        The checksum is left to ``decode_memory``: it is there for what a power cut leaves of a note.
-        """
-        try:
-            _, size, line_sum, rows, safe, clock, lasting = note.decode().split(" ", 6)
-            if not lasting.startswith(self.lasting):
-                return False
-            self.size, self.rows, self.safe = int(size), int(rows), int(safe)
-        except ValueError:
+        """Take over what others noted since, if they have only written lines; otherwise nothing, and False."""
+        told = fields_of(note)
+        if told is None or told[-1] != self.lasting:
             return False
-        self.sum = line_sum
-        self.clock = clock
+        self.size, self.sum, self.rows, self.safe, self.clock, _ = told
         return True
 
     def but(self, **changes: Any) -> Memory:
@@ -123,13 +115,26 @@ def encode_memory(memory: Memory) -> bytes:
     return b"%08x %b" % (crc32(body), body)
 
 
-def decode_memory(note: bytes) -> Memory | None:
-    """The memory in a lock file; None if there is none or it is damaged."""
+def fields_of(note: bytes) -> tuple[int, str, int, int, str, str] | None:
+    """Size, sum, rows, safe bytes, clock, and all that lasts; None of a note that is not whole: a power cut or a failed
+    write can leave the beginning of one and the end of another."""
     body = note[9 : note.find(b"\n") + 1]
     try:
         if int(note[:8], 16) != crc32(body):
             return None
-        lasting = body.decode().split(" ", 5)[-1]
+        size, line_sum, rows, safe, clock, lasting = body.decode().split(" ", 5)
+        return int(size), line_sum, int(rows), int(safe), clock, lasting
+    except ValueError:
+        return None
+
+
+def decode_memory(note: bytes) -> Memory | None:
+    """The memory in a lock file; None if there is none or it is damaged."""
+    told = fields_of(note)
+    if told is None:
+        return None
+    lasting = told[-1]
+    try:
         memory = Memory(**_lasting(lasting))
     except (ValueError, TypeError):
         return None

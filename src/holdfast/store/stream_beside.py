@@ -14,7 +14,7 @@ from holdfast.core import commit as codec
 from holdfast.core import ids, moment
 from holdfast.errors import UnknownOutcome
 from holdfast.store.blanks import laid_out
-from holdfast.store.note import USUAL_NOTE, Memory
+from holdfast.store.note import USUAL_NOTE, Memory, fields_of
 from holdfast.store.numbered import check_expected
 from holdfast.store.protocol import Appended, Cursor, Planned
 from holdfast.store.segments import FULL
@@ -50,16 +50,14 @@ class StreamBeside(StreamPut):
         self, planned: Planned, content: bytes, memory: Memory, cursor: Cursor, expect: int | None
     ) -> Appended | None:
         fs, lock_fd, segment_fd, name = self._fs, self._lock_fd, self._segment_fd, self._segment
-        try:
-            told = fs.read(lock_fd, USUAL_NOTE, 0).decode().split(" ", 6)
-            _, size_text, previous, rows_text, safe_text, last, lasting = told
-            size, rows, safe = int(size_text), int(rows_text), int(safe_text)
-        except ValueError:
+        told = fields_of(fs.read(lock_fd, USUAL_NOTE, 0))
+        if told is None:
             return None
+        size, previous, rows, safe, last, lasting = told
         folder = fs.stat_handle(self._folder_fd)
         reached, rows_then = self._reach
         if (
-            not lasting.startswith(memory.lasting)
+            lasting != memory.lasting
             or size < reached
             or (size >= FULL and self._place.head.common is not None)
             or fs.size(segment_fd) != size

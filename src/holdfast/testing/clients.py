@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from holdfast.core.commit import Draft, Event, decode
+from holdfast.core.commit import Draft, Event, content_of, decode
 from holdfast.errors import Conflict, Unavailable, UnknownOutcome
 from holdfast.store.protocol import Given, Ground, Planned, Store
 from holdfast.testing.crash_states import remove_tree, scratch_base
@@ -77,7 +77,8 @@ class _Client:
         cursor = self.cursor if self.rng.random() < 0.7 else None
         given = self.rng.random() < 0.4
         op = None if given else mark
-        planned = Planned(Draft((Event("x.mark", {"mark": mark}),), self.name, "tool", op), {})
+        draft = Draft((Event("x.mark", {"mark": mark}),), self.name, "tool", op)
+        planned = Planned(draft, {}, content_of(draft))
 
         def look(ground: Ground) -> Planned:
             list(ground.tail.lines)

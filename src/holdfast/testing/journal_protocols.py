@@ -69,6 +69,22 @@ def journals_of_two(bench: Bench) -> None:
     two.close()
 
 
+def beside_others(bench: Bench) -> None:
+    """Two busy processes leave unread what the other one wrote; one of them is killed while the other goes on."""
+    _with_journals(bench, JOURNALS._replace(size=16 * BLOCK, window=2 * BLOCK))
+    bench.settle_folders()
+    dying = KilledAt(bench.fs, 1 << 30)
+    one, two = bench.store(dying), bench.store()
+    for store in (one, two, one, two):
+        bench.append(store)
+    for _ in range(3):
+        bench.append(one, hurried=True)
+        bench.append(two, hurried=True)
+    dying.die()
+    bench.append(two, hurried=True)
+    two.close()
+
+
 def journals_overtaken(bench: Bench) -> None:
     """A second process with a journal is acknowledged while the first one still waits for the sync of its own."""
     _with_journals(bench, JOURNALS._replace(size=32 * BLOCK, window=2 * BLOCK))  # neither syncs the segment
@@ -105,6 +121,7 @@ JOURNAL_PROTOCOLS = (
     journal,
     journal_of_a_dead_process,
     journals_of_two,
+    beside_others,
     journals_overtaken,
     journal_and_git,
 )

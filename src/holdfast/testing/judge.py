@@ -22,7 +22,7 @@ from holdfast.store.files import FilesStore
 from holdfast.store.protocol import Fault, Store
 from holdfast.testing.crash_states import DiskState
 from holdfast.testing.plans import wall_clock
-from holdfast.testing.witness import Acknowledged, Violation, append, verify
+from holdfast.testing.witness import Acknowledged, Violation, append, op_of, verify
 from holdfast.testing.wrapped import SameDisk
 from holdfast.workspace.working_set import WorkingSet
 
@@ -94,7 +94,7 @@ def check_state(
 
 def _read(past: Past, store: Store, stream: str, promises: list[Acknowledged], where: str) -> list[str]:
     found = verify(store, stream, promises, where, faults_allowed=True, joined=past.joined)
-    backwards = [codec.decode(bytes(line)).op for line in store.read(stream, newest_first=True).lines]
+    backwards = [op_of(codec.decode(bytes(line))) for line in store.read(stream, newest_first=True).lines]
     if backwards != found[::-1]:
         raise Violation(f"{where}: {stream} read backwards is {backwards}, forwards {found}")
     return found

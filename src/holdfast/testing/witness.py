@@ -13,8 +13,8 @@ import random
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from holdfast.core.commit import ALONE, GENESIS, Draft, Event, decode, rechained
-from holdfast.store.protocol import Cursor, Ground, Planned, Store
+from holdfast.core.commit import ALONE, GENESIS, Commit, Draft, Event, content_of, decode, rechained
+from holdfast.store.protocol import Cursor, Given, Ground, Plan, Planned, Store
 
 MAX_TEXT = 700
 
@@ -50,20 +50,30 @@ def append(
     *,
     expect: int | None = None,
     cursors: dict[Store, Cursor] | None = None,
+    hurried: bool = False,
 ) -> Acknowledged:
     """Append the commit of an operation id; returns when the store says that it is safe.
 
-    With ``cursors``, each store goes on from its own last commit; otherwise it reads everything each time.
+    With ``cursors``, each store goes on from its own last commit; otherwise it reads everything each time. ``hurried``:
+    as a busy writer does that has no rule to ask, leaves unread what others wrote, and cannot repeat the operation.
     """
+    draft = Draft(events_of(op), "witness", "tool", None if hurried else op)
+    planned = Planned(draft, {}, content_of(draft))
 
     def plan(ground: Ground) -> Planned:
-        return Planned(Draft(events_of(op), "witness", "tool", op), {})
+        return planned
 
     cursor = cursors.get(store) if cursors is not None else None
-    done = store.append(stream, plan, cursor=cursor, expect=expect, op=op)
-    if cursors is not None:
+    given: Plan = Given(planned, plan, unread=True) if hurried else plan
+    done = store.append(stream, given, cursor=cursor, expect=expect, op=draft.op)
+    if cursors is not None and done.cursor is not None:
         cursors[store] = done.cursor
     return Acknowledged(stream, op, done.commit.id, done.commit.sum)
+
+
+def op_of(commit: Commit) -> str:
+    """The operation id that a commit proves itself by; one that was written in a hurry has it in its events alone."""
+    return commit.op or str(commit.events[0].data.get("op"))
 
 
 def report(pipe: int, acknowledged: Acknowledged) -> None:
@@ -77,14 +87,15 @@ def heard(data: bytes) -> list[Acknowledged]:
 
 
 def commit_until_killed(store: Store, stream: str, prefix: str, pipe: int) -> None:
-    """Commit and report without end: the life of a process that is about to be killed. Every third time it reads all
-    anew, which syncs what others wrote; in between what it wrote hangs on its own syncs."""
+    """Commit and report without end: the life of a process that is about to be killed. Every sixth time it reads all
+    anew, which syncs what others wrote; in between what it wrote hangs on its own syncs. Half of them are hurried."""
     number = 0
     cursors: dict[Store, Cursor] = {}
     while True:
         number += 1
-        report(pipe, append(store, stream, f"{prefix}.{number}", cursors=cursors))
-        if not number % 3:
+        hurried = number % 6 > 2
+        report(pipe, append(store, stream, f"{prefix}.{number}", cursors=cursors, hurried=hurried))
+        if not number % 6:
             cursors.clear()
 
 
@@ -110,18 +121,19 @@ def verify(
     tied: set[str] = set()
     for line in tail.lines:
         commit = decode(bytes(line))
-        if commit.op is None or commit.events != events_of(commit.op):
+        op = op_of(commit)
+        if commit.events != events_of(op):
             raise Violation(f"{where}: {stream} holds a commit that nobody wrote so: {bytes(line)[:300]!r}")
-        if commit.op in found:
-            raise Violation(f"{where}: {stream} holds {commit.op} twice")
+        if op in found:
+            raise Violation(f"{where}: {stream} holds {op} twice")
         if commit.id <= last:
-            raise Violation(f"{where}: {stream} is out of order at {commit.op}")
+            raise Violation(f"{where}: {stream} is out of order at {op}")
         last = commit.id
         if joined and any(rechained(bytes(line), before)[1] == commit.sum for before in sums):
-            tied.add(commit.op)
+            tied.add(op)
         sums.add(commit.sum)
-        found[commit.op] = Acknowledged(stream, commit.op, commit.id, commit.sum)
-        order.append(commit.op)
+        found[op] = Acknowledged(stream, op, commit.id, commit.sum)
+        order.append(op)
     if tail.version != len(order):
         raise Violation(f"{where}: {stream} says version {tail.version} and has {len(order)} commits")
     for promise in acknowledged:

@@ -16,7 +16,7 @@ class Settings(NamedTuple):
     processes: tuple[int, ...]
     race_rounds: int
     crowd_rounds: int
-    """Races of the largest number of processes, whose figures have targets."""
+    """Races at the largest number of processes, of those whose figures have targets."""
     race_seconds: float
     startup_rounds: int
     mcp_rounds: int
@@ -30,7 +30,7 @@ FULL = Settings(
     open_rounds=40,
     processes=(1, 2, 4, 8),
     race_rounds=3,
-    crowd_rounds=9,
+    crowd_rounds=27,
     race_seconds=2.0,
     startup_rounds=40,
     mcp_rounds=40,

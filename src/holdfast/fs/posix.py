@@ -10,6 +10,7 @@ import fcntl
 import os
 from collections.abc import Callable
 from fcntl import LOCK_EX, LOCK_NB, LOCK_UN, flock
+from os import SEEK_END, lseek
 
 from holdfast.fs.port import Buffer
 
@@ -35,7 +36,7 @@ def open(path: str, flags: int, mode: int = 0o644) -> int:
 
 
 def size(fd: int) -> int:
-    return os.lseek(fd, 0, os.SEEK_END)
+    return lseek(fd, 0, SEEK_END)
 
 
 def make_folder(path: str) -> None:

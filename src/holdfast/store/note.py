@@ -119,9 +119,9 @@ def fields_of(note: bytes) -> tuple[int, str, int, int, str, str] | None:
     """Size, sum, rows, safe bytes, clock, and all that lasts; None of a note that is not whole: a power cut or a failed
     write can leave the beginning of one and the end of another."""
     body = note[9 : note.find(b"\n") + 1]
+    if not note.startswith(b"%08x " % crc32(body)):
+        return None
     try:
-        if int(note[:8], 16) != crc32(body):
-            return None
         size, line_sum, rows, safe, clock, lasting = body.decode().split(" ", 5)
         return int(size), line_sum, int(rows), int(safe), clock, lasting
     except ValueError:

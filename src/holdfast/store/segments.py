@@ -27,7 +27,8 @@ elsewhere, as the views of two sessions do, and then moves there what others add
 TAG_LENGTH = 6
 JOINED = "0" * ids.WRITER_LENGTH
 """Stands for the writer in the name of a segment that archiving joined from all others."""
-CHUNK = 1 << 20
+CHUNK = 1 << 17
+"""Bytes that are read at once: of larger pieces the memory has to be fetched anew each time."""
 _LONGEST = 4 * codec.MAX_LINE
 """Bytes of one line in a file that are kept while it is read: more than any commit has with its blanks."""
 FIRST, SHIFTS = 15, 24

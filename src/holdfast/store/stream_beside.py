@@ -90,7 +90,7 @@ class StreamBeside(StreamPut):
             fs.unlock(lock_fd)
             memory.size, memory.rows, memory.safe = size, rows + 1, safe
             memory.sum, memory.clock = line_sum, commit_id
-            self._latest, self._alone, self._noted_at = None, 0, now
+            self._latest, self._alone, self._noted_at, self._unnoted = None, 0, now, False
             self._make_durable(memory, line)
         except OSError as error:
             self.close()

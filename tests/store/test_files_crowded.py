@@ -49,13 +49,15 @@ class Writer:
         self.seen: list[bytes] = []
         self.lengths = count()
 
-    def append(self, *, unread: bool = False, expect: int | None = None) -> Appended:
+    def append(
+        self, *, unread: bool = False, expect: int | None = None, numbers: dict[str, int] | None = None
+    ) -> Appended:
         def look(ground: Ground) -> None:
             self.seen = list(ground.tail.lines)
 
         self.seen = []
         draft = Draft((Event("x.test", {"text": "word " * (next(self.lengths) % 90)}),), "ada", "agent")
-        planned = Planned(draft, {}, content_of(draft))
+        planned = Planned(draft, numbers or {}, content_of(draft))
         done = self.store.append(STREAM, Given(planned, look, unread), cursor=self.cursor, expect=expect)
         if done.cursor is not None:
             self.cursor = done.cursor
@@ -187,6 +189,20 @@ def test_an_expected_version_is_checked_on_the_short_way(
     assert one.append(unread=True, expect=8).version == 9
     assert short_ways[-1]
     assert one.store.check() == []
+
+
+def test_a_number_that_was_given_out_in_a_crowd_is_noted(pair: tuple[Writer, Writer], tmp_path: Path) -> None:
+    """A short number is remembered, whichever way its commit went, and those who come next keep it."""
+    one, two = pair
+    for writer in (two, one, two):
+        writer.append(unread=True)
+    one.append(unread=True, numbers={"D": 7})
+    for writer in (two, one, two):
+        writer.append(unread=True)
+    (lock,) = (tmp_path / ".state" / "local" / "locks").iterdir()
+    memory = decode_memory(lock.read_bytes())
+    assert memory is not None
+    assert memory.numbers == {"D": 7}
 
 
 @pytest.mark.parametrize("unread", [False, True])

@@ -32,6 +32,7 @@ class StreamBeside(StreamPut):
         if (
             memory is None
             or planned.content is None
+            or planned.numbers
             or self._journal is None
             or self._folder_fd < 0
             or self._complete_for[0] != generation

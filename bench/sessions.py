@@ -13,8 +13,9 @@ import sys
 import tempfile
 import time
 
-from holdfast.fs.posix import Posix
+from holdfast.fs import posix
 from holdfast.store.files import FilesStore
+from holdfast.testing.wrapped import Wrapped
 from holdfast.workspace.setup import init
 from holdfast.workspace.workspace import Workspace, wall_clock
 
@@ -24,18 +25,21 @@ COMMANDS = ("sessions", "status", "resume")
 PROGRAM = "import sys; from holdfast.edge.cli import script; script()"
 
 
-class Unsynced(Posix):
+class Unsynced(Wrapped):
     """The real calls without waiting for the disk: only for making the sessions that are measured."""
 
-    sync = staticmethod(lambda fd: None)
-    sync_folder = staticmethod(lambda path: None)
+    def sync(self, fd: int) -> None:
+        pass
+
+    def sync_folder(self, path: str) -> None:
+        pass
 
 
 def make(folder: str, count: int) -> None:
     """A repository with ``count`` sessions of one commit each; the newest is the current one."""
     subprocess.run(["git", "init", "-q", folder], check=True)
     root, _ = init(folder, given=True)
-    workspace = Workspace(FilesStore(root, clock=wall_clock, fs=Unsynced()), user="bench", by="bench")
+    workspace = Workspace(FilesStore(root, clock=wall_clock, fs=Unsynced(posix)), user="bench", by="bench")
     for number in range(count):
         workspace.start(f"session {number}")
     workspace.close()

@@ -16,13 +16,13 @@ from holdfast.edge.cli import main
 DIES = """
 import os, sys
 sys.path[:0] = {path!r}
-from holdfast.fs.posix import Posix
-real = Posix.rename
+from holdfast.fs import posix
+real = posix.rename
 def rename(*arguments):
     if arguments[-1].endswith({name!r}):
         os.kill(os.getpid(), 9)
     return real(*arguments)
-Posix.rename = staticmethod(rename)
+posix.rename = rename
 from holdfast.edge.cli import main
 sys.exit(main({command!r}))
 """

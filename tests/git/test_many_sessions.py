@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from holdfast.edge.cli import main
-from holdfast.fs.posix import Posix
+from holdfast.fs import posix
 from holdfast.store.files import FilesStore
+from holdfast.testing.wrapped import Wrapped
 from holdfast.workspace.workspace import Workspace, wall_clock
 
 _opened: list[str] | None = None
@@ -24,15 +25,18 @@ def _hook(event: str, arguments: tuple[object, ...]) -> None:
 sys.addaudithook(_hook)
 
 
-class Unsynced(Posix):
+class Unsynced(Wrapped):
     """The real calls without waiting for the disk: only for making the sessions."""
 
-    sync = staticmethod(lambda fd: None)
-    sync_folder = staticmethod(lambda path: None)
+    def sync(self, fd: int) -> None:
+        pass
+
+    def sync_folder(self, path: str) -> None:
+        pass
 
 
 def grow(repository: Path, count: int) -> None:
-    store = FilesStore(str(repository / ".state"), clock=wall_clock, fs=Unsynced())
+    store = FilesStore(str(repository / ".state"), clock=wall_clock, fs=Unsynced(posix))
     with Workspace(store, user="alice", by="alice") as workspace:
         for number in range(count):
             workspace.start(f"session {number}")

@@ -11,6 +11,7 @@ import pytest
 
 import holdfast
 from holdfast.edge.cli import main
+from holdfast.fs import posix
 from holdfast.fs.process import identify, is_alive
 from holdfast.workspace.presence import Held, LeaseLost, Presence
 
@@ -20,9 +21,7 @@ PLACE = "alice/2026-01-21-a1b2c3d4"
 @pytest.fixture
 def boxed(repository: Path, monkeypatch: pytest.MonkeyPatch):
     """Presence of an agent that may read the git directory, but not write there."""
-    from holdfast.fs.posix import Posix
-
-    real = Posix.open
+    real = posix.open
 
     def refused(path: str, flags: int, *mode: int) -> int:
         if path.startswith(str(repository / ".git")) and flags & 3:
@@ -32,7 +31,7 @@ def boxed(repository: Path, monkeypatch: pytest.MonkeyPatch):
     def make(by: str) -> Presence:
         workspace = holdfast.open(by=by)
         with monkeypatch.context() as patched:
-            patched.setattr(Posix, "open", staticmethod(refused))
+            patched.setattr(posix, "open", refused)
             return Presence(workspace)
 
     return make

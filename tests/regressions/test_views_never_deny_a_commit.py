@@ -6,16 +6,16 @@ import errno
 import os
 from pathlib import Path
 
-from holdfast.fs.posix import Posix
+from holdfast.fs import posix
 from holdfast.store.files import FilesStore
+from holdfast.testing.wrapped import Wrapped
 from holdfast.workspace.workspace import Workspace, wall_clock
 
 
-class NoNewNotes(Posix):
+class NoNewNotes(Wrapped):
     """A disk on which nothing can be replaced any more, while segments still have room."""
 
-    @staticmethod
-    def rename(source: str, target: str) -> None:
+    def rename(self, source: str, target: str) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), source)
 
 
@@ -23,7 +23,7 @@ def test_commits_go_on_while_views_and_snapshots_cannot_be_written(project: Path
     """Commands succeed, publish says what is wrong, and with space again the views are made."""
     root = str(project / ".state")
     Workspace(FilesStore(root, clock=wall_clock), user="alice", by="me").start("full")
-    workspace = Workspace(FilesStore(root, clock=wall_clock, fs=NoNewNotes()), user="alice", by="me")
+    workspace = Workspace(FilesStore(root, clock=wall_clock, fs=NoNewNotes(posix)), user="alice", by="me")
     session = workspace.session()
     for n in range(250):
         session.note(f"note {n}")

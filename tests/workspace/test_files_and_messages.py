@@ -12,9 +12,10 @@ import holdfast
 from holdfast.core.concepts.message import KEPT, LONG, SUMMARY_CAP
 from holdfast.core.text import TEXT_CAP
 from holdfast.errors import Forbidden, NotFound, Refused, TooLarge
-from holdfast.fs.posix import Posix
+from holdfast.fs import posix
 from holdfast.store.beside import Beside
 from holdfast.testing.hostile import TEXTS
+from holdfast.testing.wrapped import Wrapped
 from holdfast.workspace.session import Session
 
 
@@ -207,21 +208,21 @@ def test_the_file_of_a_message_is_durable_before_its_commit(project: Path) -> No
     """The bytes are synced before the name is there, and every folder up to the project's after it."""
     calls: list[tuple[str, str]] = []
 
-    class Recorder(Posix):
-        def sync(self, fd: int) -> None:  # type: ignore[override]
+    class Recorder(Wrapped):
+        def sync(self, fd: int) -> None:
             calls.append(("sync", ""))
-            os.fsync(fd)
+            super().sync(fd)
 
-        def rename(self, source: str, target: str) -> None:  # type: ignore[override]
+        def rename(self, source: str, target: str) -> None:
             calls.append(("rename", os.path.basename(target)))
-            os.rename(source, target)
+            super().rename(source, target)
 
-        def sync_folder(self, path: str) -> None:  # type: ignore[override]
+        def sync_folder(self, path: str) -> None:
             calls.append(("folder", os.path.basename(path)))
-            Posix.sync_folder(path)
+            super().sync_folder(path)
 
     folder = project / ".state" / "sessions" / "alice" / "2026-01-21-a1b2c3d4"
-    beside = Beside(str(project), str(folder), Recorder())
+    beside = Beside(str(project), str(folder), Recorder(posix))
     path = beside.write_context("message-1.txt", b"text")
     assert calls[:2] == [("sync", ""), ("rename", "message-1.txt")]
     above = ["context", folder.name, "alice", "sessions", ".state", project.name]

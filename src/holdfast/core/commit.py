@@ -8,7 +8,7 @@ follow the chain needs no JSON parser. docs/format.md specifies the bytes.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from holdfast.core import ids
@@ -71,16 +71,15 @@ _text = json.encoder.encode_basestring
 _plain = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False)
 
 
-def _encoder() -> Callable[[dict[str, Any]], str]:
+def _encoder() -> Callable[[dict[str, Any], int], Iterable[str]]:
     """The encoder's own inner loop, made once: ``encode`` makes it anew in each call, at half of the cost."""
     make = json.encoder.c_make_encoder  # type: ignore[attr-defined]
     if make is None:
-        return _plain.encode
-    pieces = make(None, _plain.default, _text, None, ":", ",", False, False, False)
-    return lambda data: "".join(pieces(data, 0))
+        return lambda data, _: _plain.iterencode(data)
+    return make(None, _plain.default, _text, None, ":", ",", False, False, False)  # type: ignore[no-any-return]
 
 
-_encode = _encoder()
+_pieces = _encoder()
 
 
 def _no_number(name: str) -> NoReturn:
@@ -101,12 +100,12 @@ def content_of(draft: Draft) -> bytes:
     """The part of a line that is known before the commit has its place in the stream."""
     events, by, origin, op = draft
     try:
-        said = _signed(by, origin) if op is None else f'{_signed(by, origin)},"op":{_text(op)}'
-        if len(events) == 1:
+        if len(events) == 1 and op is None:  # as nearly every one
             ((kind, data, v),) = events
-            content = f'{said},"events":[{_opening(kind, v)}{_encode(data)}}}]'.encode()
+            content = f"{_opening(by, origin, kind, v)}{''.join(_pieces(data, 0))}}}]".encode()
         else:
-            told = ",".join([f"{_opening(kind, v)}{_encode(data)}}}" for kind, data, v in events])
+            said = _signed(by, origin) if op is None else f'{_signed(by, origin)},"op":{_text(op)}'
+            told = ",".join([f"{_titled(kind, v)}{''.join(_pieces(data, 0))}}}" for kind, data, v in events])
             content = f'{said},"events":[{told}]'.encode()
     except UnicodeEncodeError:
         raise Refused(
@@ -116,19 +115,22 @@ def content_of(draft: Draft) -> bytes:
         raise _too_deep() from None
     except (ValueError, TypeError) as error:
         raise Refused(f"The data is not plain JSON ({error}); nothing was written.") from None
-    if may_be_deep(content) and any(is_deep(event.data) for event in events):
+    if content.count(b"{") + content.count(b"[") > MAX_DEPTH and any(is_deep(data) for _, data, _ in events):
         raise _too_deep()
     return content
 
 
-@lru_cache(maxsize=64)  # who writes, and what sort of thing, is the same time and again
 def _signed(by: str, origin: str) -> str:
     return f',"by":{_text(by)},"origin":{_text(origin)}'
 
 
-@lru_cache(maxsize=256)
-def _opening(kind: str, v: int) -> str:
+def _titled(kind: str, v: int) -> str:
     return f'{{"type":{_text(kind)},"v":{v},"data":'
+
+
+@lru_cache(maxsize=256)  # who writes, and what sort of thing, is the same time and again
+def _opening(by: str, origin: str, kind: str, v: int) -> str:
+    return f'{_signed(by, origin)},"events":[{_titled(kind, v)}'
 
 
 def may_be_deep(text: bytes) -> bool:
@@ -200,8 +202,11 @@ def following(line: bytes, previous: str) -> str | None:
     something is wrong with it, which ``fault_of`` names. Nearly every line that is read is such a one."""
     if not line.startswith(_HEAD) or not ids.is_encoded_id(line[_ID_AT:_ID_END]):
         return None
-    right = chain(previous, line[:-TAIL_LENGTH])
-    return right if line[-TAIL_LENGTH:] == b'%b%b"}' % (_TAIL, right.encode()) else None
+    alone = blake2b(
+        line[:-TAIL_LENGTH], digest_size=16
+    ).hexdigest()  # as in ``chain``: every line passes here
+    right = alone[:ALONE] + blake2b((previous + alone).encode(), digest_size=_TIED).hexdigest()
+    return right if line.endswith(f',"sum":"{right}"}}'.encode()) else None
 
 
 def looks_right(line: bytes) -> bool:

@@ -16,6 +16,9 @@ ZERO = "0" * 16 + "-" + "0" * WRITER_LENGTH
 LAST = "f" * 16
 """The clock behind which there is no later id. No honest clock comes near; anybody can write it into a segment."""
 
+_LATEST = int(LAST, 16)
+_COUNTER = 16
+"""Bits of the clock below the milliseconds."""
 _HEX = b"0123456789abcdef"
 _WRITER_LETTERS = ALPHABET.encode()
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
@@ -27,15 +30,16 @@ _DEVICES = frozenset(
 
 def next_id(last: str, now_ms: int, writer: str) -> str:
     """The first id of ``writer`` that is later than ``last`` and not before the wall clock."""
-    at_once = f"{now_ms:012x}0000-{writer}"
-    if at_once[:16] > last[:16] and len(at_once) == ID_LENGTH:  # the usual case: the wall clock has moved on
-        return at_once
-    if last[:16] == LAST:
+    clock = int(last[:16], 16) + 1
+    wall = now_ms << _COUNTER
+    if clock <= wall <= _LATEST:
+        clock = wall
+    elif clock > _LATEST:
         raise Damaged(
             f"A commit here has the last id that there can be ({last}), so none can follow; nothing was written.",
             hint="`holdfast doctor` names its file and line. Go on in a new session.",
         )
-    return f"{int(last[:16], 16) + 1:016x}-{writer}"
+    return f"{clock:016x}-{writer}"
 
 
 def milliseconds(commit_id: str) -> int:
@@ -54,11 +58,12 @@ def is_commit_id(text: str) -> bool:
 
 def is_encoded_id(data: bytes) -> bool:
     """The same of an id as it stands in a line; asked of every line that is read."""
+    clock, _, writer = data.partition(b"-")
     return (
         len(data) == ID_LENGTH
-        and data[16:17] == b"-"
-        and not data[:16].strip(_HEX)
-        and not data[17:].strip(_WRITER_LETTERS)
+        and len(writer) == WRITER_LENGTH
+        and not clock.strip(_HEX)
+        and not writer.strip(_WRITER_LETTERS)
     )
 
 

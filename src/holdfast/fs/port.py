@@ -8,10 +8,15 @@ absolute strings, file handles are plain descriptors, and errors are ``OSError``
 from __future__ import annotations
 
 import os
+from fcntl import LOCK_EX as HOLD
+from fcntl import LOCK_UN as RELEASE
+from os import SEEK_END as END
 
 from holdfast.typed import Protocol
 
-Buffer = bytes | memoryview
+__all__ = ["END", "HOLD", "RELEASE", "THROUGH", "FileSystem"]
+
+THROUGH = getattr(os, "RWF_DSYNC", 0)
 
 
 class FileSystem(Protocol):
@@ -41,8 +46,8 @@ class FileSystem(Protocol):
     def sync(self, fd: int) -> None:
         """Return when the file's bytes and length are on the disk."""
 
-    def write_through(self, fd: int, data: Buffer, offset: int) -> int:
-        """Overwrite in place, and return when these bytes are on the disk. For journals only."""
+    def write_through(self, fd: int, data: list[memoryview], offset: int, how: int) -> int:
+        """Overwrite in place, and return when these bytes are on the disk (``THROUGH``). For journals only."""
 
     def sync_folder(self, path: str) -> None:
         """Return when the names in the folder are on the disk."""
@@ -71,15 +76,14 @@ class FileSystem(Protocol):
     def stat_handle(self, fd: int) -> os.stat_result:
         """What is behind the handle."""
 
-    def size(self, fd: int) -> int:
-        """The length of the handle's file, without a look at its times: a kernel that was asked for them must give the
-        next write a time of its own, and writing that down costs more than all else that an append does."""
+    def seek(self, fd: int, offset: int, whence: int) -> int:
+        """Only ever to ``END``: the length of the handle's file, without a look at its times. A kernel that was asked
+        for them must give the next write a time of its own, and writing that down costs more than all else that an
+        append does."""
 
-    def lock(self, fd: int) -> None:
-        """Wait for the kernel lock on the handle's file; it dies with its holder."""
+    def lock(self, fd: int, how: int) -> None:
+        """Wait for the kernel lock on the handle's file (``HOLD``), which dies with its holder, or give it back
+        (``RELEASE``)."""
 
     def try_lock(self, fd: int) -> bool:
         """Take the kernel lock on the handle's file if nobody has it."""
-
-    def unlock(self, fd: int) -> None:
-        """Give the kernel lock back."""

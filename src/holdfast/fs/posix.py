@@ -9,10 +9,9 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Callable
-from fcntl import LOCK_EX, LOCK_NB, LOCK_UN, flock
-from os import SEEK_END, lseek
+from fcntl import LOCK_EX, LOCK_NB
 
-from holdfast.fs.port import Buffer
+from holdfast.fs.port import THROUGH
 
 _ALWAYS = os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -29,14 +28,12 @@ remove_folder = os.rmdir
 names = os.listdir
 stat = os.lstat
 stat_handle = os.fstat
+seek = os.lseek
+lock = fcntl.flock
 
 
 def open(path: str, flags: int, mode: int = 0o644) -> int:
     return os.open(path, flags | _ALWAYS, mode)
-
-
-def size(fd: int) -> int:
-    return lseek(fd, 0, SEEK_END)
 
 
 def make_folder(path: str) -> None:
@@ -59,33 +56,23 @@ def _full_sync(fd: int) -> None:
 sync: Callable[[int], None] = os.fdatasync if hasattr(os, "fdatasync") else _full_sync
 
 
-if hasattr(os, "RWF_DSYNC"):
-
-    def write_through(fd: int, data: Buffer, offset: int) -> int:
-        return os.pwritev(fd, [data], offset, os.RWF_DSYNC)
-
+if THROUGH:
+    write_through = os.pwritev
 else:
 
-    def write_through(fd: int, data: Buffer, offset: int) -> int:
-        done = os.pwrite(fd, data, offset)
+    def write_through(fd: int, data: list[memoryview], offset: int, how: int) -> int:
+        (whole,) = data
+        done = os.pwrite(fd, whole, offset)
         sync(fd)
         return done
 
 
-def lock(fd: int) -> None:
-    flock(fd, LOCK_EX)
-
-
 def try_lock(fd: int) -> bool:
     try:
-        flock(fd, LOCK_EX | LOCK_NB)
+        lock(fd, LOCK_EX | LOCK_NB)
     except BlockingIOError:
         return False
     return True
-
-
-def unlock(fd: int) -> None:
-    flock(fd, LOCK_UN)
 
 
 def make_executable(path: str) -> None:

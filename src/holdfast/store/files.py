@@ -113,11 +113,13 @@ class FilesStore:
             except Newer as error:
                 raise segments.named(self._fs, self.root, handle.paths(), error) from None
 
-    def read(self, stream: str, cursor: Cursor = None, *, newest_first: bool = False) -> Tail:
+    def read(
+        self, stream: str, cursor: Cursor = None, *, newest_first: bool = False, brief: bool = False
+    ) -> Tail:
         handle = self._handle(stream)
         with handle.mutex:
             try:
-                tail = handle.read(None if newest_first else cursor)
+                tail = handle.read(None if newest_first else cursor, brief)
                 if newest_first:
                     return tail._replace(lines=self._backward(handle), restarted=True)
                 return tail

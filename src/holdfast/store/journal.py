@@ -15,6 +15,7 @@ from mmap import mmap
 
 from holdfast.core import commit as codec
 from holdfast.fs import steps
+from holdfast.fs.port import THROUGH
 from holdfast.store.blanks import line_of
 from holdfast.typed import TYPE_CHECKING, Record
 
@@ -56,6 +57,8 @@ class Journal:
     The handle holds the file's kernel lock as long as it lives: a journal that can be locked is a dead process's.
     """
 
+    __slots__ = ("_at", "_fd", "_fs", "_out", "_page", "_path", "_round", "_size", "window")
+
     def __init__(self, fs: FileSystem, path: str, fd: int, habit: Habit) -> None:
         self.window = habit.window
         self._fs = fs
@@ -63,7 +66,9 @@ class Journal:
         self._fd = fd
         self._size = habit.size
         self._page = mmap(-1, -(-(_HEAD + habit.window) // BLOCK) * BLOCK)  # aligned as a disk wants it
-        self._view = memoryview(self._page)
+        view = memoryview(self._page)
+        self._out = [[view[:end]] for end in range(0, len(view) + 1, BLOCK)]
+        """What is written of the page, by number of blocks."""
         self._at = 0
         self._round = 1
 
@@ -85,7 +90,7 @@ class Journal:
         try:
             if not fs.try_lock(fd):
                 raise OSError(errno.EWOULDBLOCK, "somebody looks into the new journal")
-            fs.write_through(fd, memoryview(mmap(-1, place.habit.size)), 0)
+            fs.write_through(fd, [memoryview(mmap(-1, place.habit.size))], 0, THROUGH)
             steps.sync_names(fs, folder, os.path.dirname(place.root))
         except OSError:
             journal.remove()
@@ -100,15 +105,15 @@ class Journal:
     def put(self, segment: str, offset: int, data: bytes) -> bool:
         """Keep bytes of a segment: they are on the disk when this returns. False if there is no room for them."""
         entry = b"%x %b %d %d\n%b" % (self._round, segment.encode(), offset, len(data), data)
-        length = len(entry)
-        blocks = (length + BLOCK - 1) & -BLOCK
-        at = self._at
-        if at + blocks > self._size:
+        length, at = len(entry), self._at
+        blocks = (length + BLOCK - 1) // BLOCK
+        end = at + blocks * BLOCK
+        if end > self._size:
             return False
         self._page[:length] = entry
-        if self._fs.write_through(self._fd, self._view[:blocks], at) != blocks:
+        if self._fs.write_through(self._fd, self._out[blocks], at, THROUGH) != end - at:
             raise OSError(errno.EIO, "an entry of a journal was written in part")
-        self._at = at + blocks
+        self._at = end
         return True
 
     def clear(self) -> None:

@@ -67,7 +67,9 @@ class MemoryStore:
                 self._places[stream, op] = len(lines) - 1
             return Appended(commit, self._cursor(lines), len(lines), repeated=False)
 
-    def read(self, stream: str, cursor: Cursor = None, *, newest_first: bool = False) -> Tail:
+    def read(
+        self, stream: str, cursor: Cursor = None, *, newest_first: bool = False, brief: bool = False
+    ) -> Tail:
         checked_stream(stream)
         with self._lock:
             self._check_open()

@@ -32,6 +32,8 @@ class Memory:
         "git_index",
         "highest",
         "lasting",
+        "loud",
+        "mix",
         "node",
         "numbers",
         "rows",
@@ -62,6 +64,10 @@ class Memory:
         """So many bytes of the segment are known to survive a power cut: they are on the disk in it, or in journals."""
         self.clock = clock
         """The latest id that it ever wrote."""
+        self.mix = 0
+        """A number to which every line of the segment adds its id's checksum, wherever it began."""
+        self.loud = 0
+        """Behind so many bytes of the segment there are only quiet commits, and all of them are in ``mix``."""
         self.writer = writer
         self.segment = segment
         """The number of the segment that it appends to; 0 for none; below 0 for one whose sync has failed."""
@@ -78,12 +84,15 @@ class Memory:
         """The rest of the note: all that a commit does not change, up to the end of the line; no more than that until
         it was noted."""
 
-    def grow(self, length: int, line_sum: str, commit_id: str, safe: int) -> None:
+    def grow(self, length: int, line_sum: str, commit_id: str, safe: int, quiet: bool) -> None:
         """One more line of the segment was written."""
         self.size += length
         self.rows += 1
         self.sum = line_sum
         self.clock = commit_id
+        self.mix = (self.mix + crc32(commit_id.encode())) & 0xFFFFFFFF
+        if not quiet:
+            self.loud = self.size
         if safe > self.safe:
             self.safe = safe
 
@@ -92,7 +101,7 @@ class Memory:
         told = fields_of(note)
         if told is None or told[-1] != self.lasting:
             return False
-        self.size, self.sum, self.rows, self.safe, self.clock, _ = told
+        self.size, self.sum, self.rows, self.safe, self.clock, self.mix, self.loud, _ = told
         return True
 
     def but(self, **changes: Any) -> Memory:
@@ -111,19 +120,20 @@ def encode_memory(memory: Memory) -> bytes:
         texts = f'[{_text(memory.token)},{_encode(memory.numbers)},"{memory.git_index}"]'
         lasting = f"{memory.writer} {memory.segment} {memory.highest} {memory.node} {texts}\n"
         memory.lasting = lasting
-    body = f"{memory.size} {memory.sum or '-'} {memory.rows} {memory.safe} {memory.clock} {lasting}".encode()
+    told = f"{memory.size} {memory.sum or '-'} {memory.rows} {memory.safe} {memory.clock}"
+    body = f"{told} {memory.mix} {memory.loud} {lasting}".encode()
     return b"%08x %b" % (crc32(body), body)
 
 
-def fields_of(note: bytes) -> tuple[int, str, int, int, str, str] | None:
-    """Size, sum, rows, safe bytes, clock, and all that lasts; None of a note that is not whole: a power cut or a failed
-    write can leave the beginning of one and the end of another."""
+def fields_of(note: bytes) -> tuple[int, str, int, int, str, int, int, str] | None:
+    """Size, sum, rows, safe bytes, clock, mix, loud bytes, and all that lasts; None of a note that is not whole: a power
+    cut or a failed write can leave the beginning of one and the end of another."""
     body = note[9 : note.find(b"\n") + 1]
     if not note.startswith(b"%08x " % crc32(body)):
         return None
     try:
-        size, line_sum, rows, safe, clock, lasting = body.decode().split(" ", 5)
-        return int(size), line_sum, int(rows), int(safe), clock, lasting
+        size, line_sum, rows, safe, clock, mix, loud, lasting = body.decode().split(" ", 7)
+        return int(size), line_sum, int(rows), int(safe), clock, int(mix), int(loud), lasting
     except ValueError:
         return None
 

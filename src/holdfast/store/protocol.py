@@ -48,6 +48,17 @@ class Tail(Record):
     before it. The lines are the whole stream; otherwise every line is later than all before the cursor."""
     faults: tuple[Fault, ...]
     """Lines that could not be read. They are never part of ``lines``."""
+    quiet: Quiet | None = None
+    """Told instead of the lines, if the reader asked for it in brief."""
+
+
+class Quiet(Record):
+    """What a state holds of commits that only count (see ``core.concepts.own.is_quiet``), however many they are."""
+
+    count: int
+    mix: int
+    """The sum of their ids' checksums, as a state has it."""
+    last: Commit
 
 
 class Fault(Record):
@@ -80,13 +91,15 @@ class Planned(Record):
     numbers: dict[str, int]
     content: bytes | None = None
     """``content_of(draft)``, where it was made before the stream was held."""
+    quiet: bool = False
+    """The commit only counts, so it can be told in brief."""
 
 
 Plan = Callable[[Ground], Planned]
 """Decides what to write, given everything that is new. Raises to write nothing. May be called again."""
 
 
-class Given:
+class Given(Record):
     """A plan for what no rule has to judge: what it writes is known beforehand.
 
     An engine that knows that nothing is new since the cursor may leave the call out. So it may if only this place's own
@@ -94,13 +107,10 @@ class Given:
     lock: the cursor that comes back is then None, because the old one still stands before everything that was left.
     """
 
-    __slots__ = ("look", "planned", "unread")
-
-    def __init__(self, planned: Planned, look: Callable[[Ground], object], unread: bool = False) -> None:
-        self.planned = planned
-        self.look = look
-        """Sees what is new. Raises to write nothing."""
-        self.unread = unread
+    planned: Planned
+    look: Callable[[Ground], object]
+    """Sees what is new. Raises to write nothing."""
+    unread: bool = False
 
     def __call__(self, ground: Ground) -> Planned:
         self.look(ground)
@@ -136,9 +146,12 @@ class Store(Protocol):
         or not at all, and later calls work as usual.
         """
 
-    def read(self, stream: str, cursor: Cursor = None, *, newest_first: bool = False) -> Tail:
+    def read(
+        self, stream: str, cursor: Cursor = None, *, newest_first: bool = False, brief: bool = False
+    ) -> Tail:
         """What is beyond the cursor. With ``newest_first`` the whole stream, backwards, as an iterator.
 
+        ``brief``: if only quiet commits are beyond it, they may be told as a whole, without their lines.
         A stream that nobody wrote to is empty, not an error.
         """
 

@@ -13,6 +13,7 @@ from holdfast.core import commit as codec
 from holdfast.core.stream import flat as flattened
 from holdfast.core.stream import is_stream_name
 from holdfast.fs import steps
+from holdfast.fs.port import END
 from holdfast.store import journal, kept, quarantine, segments
 from holdfast.store.blanks import line_of
 from holdfast.store.protocol import Fault
@@ -73,7 +74,7 @@ def _open(place: Place, path: str) -> int:
 
 
 def _entries(place: Place, fd: int) -> list[journal.Entry]:
-    return list(journal.entries_in(steps.read_range(place.fs, fd, 0, place.fs.size(fd))))
+    return list(journal.entries_in(steps.read_range(place.fs, fd, 0, place.fs.seek(fd, 0, END))))
 
 
 def take_over(place: Place, handle: StreamFiles, paths: list[str]) -> None:
@@ -141,7 +142,7 @@ def _put_back(place: Place, handle: StreamFiles, name: str, entries: list[journa
         for entry in entries:
             for piece in entry.data.splitlines(keepends=True):
                 lines.setdefault(codec.id_of(line_of(piece[:-1])), piece)
-        size = place.fs.size(fd)
+        size = place.fs.seek(fd, 0, END)
         sound = _sound_part(place, fd, entries[0].offset, size)
         missing = [piece for commit_id, piece in lines.items() if commit_id not in sound.ids]
         if not missing:
@@ -229,7 +230,7 @@ def _bring_elsewhere(place: Place, handle: StreamFiles, name: str, fd: int, miss
     from holdfast.store import restore
 
     present = {codec.id_of(line) for line in handle.read(None).lines}
-    data = steps.read_range(place.fs, fd, 0, place.fs.size(fd))
+    data = steps.read_range(place.fs, fd, 0, place.fs.seek(fd, 0, END))
     present.update(codec.id_of(line) for line in restore.whole_lines(data))  # it may be out of the tree
     lost = [piece for piece in missing if codec.id_of(line_of(piece[:-1])) not in present]
     handle.sync_segment(name, fd)

@@ -12,7 +12,7 @@ import os
 
 from holdfast.core.stream import checked_note
 from holdfast.fs import posix, steps
-from holdfast.fs.port import FileSystem
+from holdfast.fs.port import HOLD, FileSystem
 from holdfast.fs.process import Process, agent, identify, is_alive, is_kin, program
 from holdfast.store.git_head import find_git
 from holdfast.store.inside import refuse_links
@@ -131,7 +131,7 @@ class SharedFolder:
         except FileNotFoundError:
             steps.make_folders(self._fs, os.path.dirname(path))
             fd = self._fs.open(path, os.O_RDWR | os.O_CREAT)
-        self._fs.lock(fd)
+        self._fs.lock(fd, HOLD)
         return Hold(self._fs, fd)
 
 

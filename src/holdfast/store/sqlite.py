@@ -20,7 +20,7 @@ from holdfast.core.moment import iso
 from holdfast.core.stream import checked_note, checked_stream, flat
 from holdfast.errors import Damaged, HoldfastError, Unavailable
 from holdfast.fs import posix
-from holdfast.fs.port import FileSystem
+from holdfast.fs.port import HOLD, RELEASE, FileSystem
 from holdfast.store import sqlite_file
 from holdfast.store.numbered import check_expected, check_op, closed, place_of, plan_wrote
 from holdfast.store.protocol import Appended, Capabilities, Cursor, Fault, Ground, Plan, Tail
@@ -142,7 +142,9 @@ class SqliteStore:
         commit = decode(line)
         return Appended(commit, [seq, commit.sum], seq, repeated=True)
 
-    def read(self, stream: str, cursor: Cursor = None, *, newest_first: bool = False) -> Tail:
+    def read(
+        self, stream: str, cursor: Cursor = None, *, newest_first: bool = False, brief: bool = False
+    ) -> Tail:
         checked_stream(stream)
         with self._lock:
             if not newest_first:
@@ -278,13 +280,13 @@ class SqliteStore:
                     self._run("PRAGMA synchronous=FULL")
         finally:
             if self._queue is not None:
-                self._fs.unlock(self._queue)
+                self._fs.lock(self._queue, RELEASE)
 
     def _take_turn(self) -> None:
         try:
             if self._queue is None:
                 self._queue = self._fs.open(self._path + "-lock", os.O_RDWR | os.O_CREAT)
-            self._fs.lock(self._queue)
+            self._fs.lock(self._queue, HOLD)
         except OSError as error:
             raise sqlite_file.unavailable(self._path + "-lock", error) from error
 
@@ -329,7 +331,7 @@ class SqliteStore:
                 if not sqlite_file.is_ours(self._fs, self._path):
                     sqlite_file.make(self._fs, self._path, self._random)
             finally:
-                self._fs.unlock(self._queue)  # type: ignore[arg-type]
+                self._fs.lock(self._queue, RELEASE)  # type: ignore[arg-type]
         self._file = sqlite_file.use(self._fs, self._path)
         self._db = db = sqlite_file.connect(self._path)
         if sqlite_file.version_of(self._path, db) < sqlite_file.VERSION:
@@ -337,7 +339,7 @@ class SqliteStore:
             try:
                 sqlite_file.migrate(self._path, db)
             finally:
-                self._fs.unlock(self._queue)  # type: ignore[arg-type]
+                self._fs.lock(self._queue, RELEASE)  # type: ignore[arg-type]
         writer = db.execute("SELECT value FROM meta WHERE key = 'writer'").fetchone()
         if writer is None or not ids.is_writer(writer[0]):
             raise Damaged(f"{self._path} has lost its writer identity: table meta, row writer.")

@@ -12,13 +12,14 @@ from _thread import allocate_lock
 from holdfast.core import commit as codec
 from holdfast.core import ids
 from holdfast.fs import steps
+from holdfast.fs.port import END
 from holdfast.store import kept, segments
 from holdfast.store.note import Memory, read_note
 from holdfast.store.numbered import check_expected, check_op
 from holdfast.store.protocol import Appended, Cursor, Fault, Given, Ground, Plan, Tail
 from holdfast.store.segments import Mark
-from holdfast.store.stream_beside import StreamBeside
 from holdfast.store.stream_note import ANYTHING, NOTHING
+from holdfast.store.stream_quiet import StreamQuiet
 from holdfast.store.stream_reader import SUM_AND_END, Place, marks_in
 from holdfast.typed import TYPE_CHECKING
 
@@ -28,20 +29,24 @@ if TYPE_CHECKING:
 _READ_ONLY = frozenset([errno.EROFS, errno.EACCES, errno.EPERM])
 
 
-class StreamFiles(StreamBeside):
+class StreamFiles(StreamQuiet):
     """The segments of one stream. Callers hold ``mutex``; a forked child must make its own."""
+
+    __slots__ = ("_ops", "mutex")
 
     def __init__(self, place: Place, stream: str) -> None:
         super().__init__(place, stream)
         self.mutex = allocate_lock()
         self._ops: Ops | None = None
 
-    def read(self, cursor: Cursor) -> Tail:
+    def read(self, cursor: Cursor, brief: bool = False) -> Tail:
         if not self._sound:
             self.make_sound()
         if self._lock_fd >= 0 and self._is_latest(cursor) and not cursor["f"] and not self._unplayed:
             return Tail([], cursor, cursor["n"], cursor["h"], False, ())
-        tail = super().read(cursor)
+        tail = self._quiet_beyond(cursor) if brief else None
+        if tail is None:
+            tail = super().read(cursor)
         return tail._replace(faults=(*tail.faults, *self._unplayed)) if self._unplayed else tail
 
     def append(self, plan: Plan, cursor: Cursor, expect: int | None, op: str | None) -> Appended:
@@ -157,7 +162,7 @@ class StreamFiles(StreamBeside):
                 memory = memory.but(git_index=index)
             mark = marks_in(tail.cursor).get(name)
             if mark is not None and name not in self._put_away and self._open_segment(name):
-                size = self._fs.size(self._segment_fd)
+                size = self._fs.seek(self._segment_fd, 0, END)
                 if size == memory.size == mark.offset and memory.sum == mark.sum:
                     return memory
                 memory = self._continue(memory, mark, size)
@@ -201,7 +206,7 @@ class StreamFiles(StreamBeside):
             if mark.offset < memory.size:
                 return memory.but(segment=0)
         clock = max(memory.clock, mark.last or ids.ZERO)
-        return memory.but(size=mark.offset, sum=mark.sum, rows=mark.rows, clock=clock)
+        return memory.but(size=mark.offset, sum=mark.sum, rows=mark.rows, clock=clock, loud=mark.offset)
 
     def _remembered_at(self, memory: Memory) -> bool:
         if not memory.size:
@@ -235,6 +240,7 @@ class StreamFiles(StreamBeside):
             sum=codec.GENESIS,
             rows=0,
             safe=0,
+            loud=0,
             token=token,
             highest=number,
             git_index=index,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from holdfast.fs import steps
+from holdfast.fs.port import END, HOLD, RELEASE
 from holdfast.store.note import USUAL_NOTE, Memory, decode_memory, encode_memory
 from holdfast.store.protocol import Cursor
 from holdfast.store.stream_reader import Place, StreamReader, reach_in
@@ -25,6 +26,25 @@ NOTHING, ANYTHING = 0, -1
 
 class StreamNote(StreamReader):
     """A stream that can be held, and what is remembered of it."""
+
+    __slots__ = (
+        "_alone",
+        "_complete_for",
+        "_flat",
+        "_folder_fd",
+        "_held",
+        "_latest",
+        "_lock_fd",
+        "_lock_node",
+        "_memory",
+        "_note",
+        "_noted_at",
+        "_opening",
+        "_reach",
+        "_start",
+        "_start_generation",
+        "_unnoted",
+    )
 
     def __init__(self, place: Place, stream: str) -> None:
         super().__init__(place, stream)
@@ -47,15 +67,16 @@ class StreamNote(StreamReader):
         self._latest: Cursor = None
         """The cursor behind this handle's own last commit."""
         self._start: Cursor = None
-        """The cursor behind which others' commits are left unread; in which segment, and how far it reaches there."""
-        self._start_in = (0, "")
+        """The cursor behind which others' commits are left unread, as long as the segment at hand and the listing stay
+        the same; of which listing, and how far it reaches in the segment."""
+        self._start_generation = -1
         self._reach = (0, 0)
 
     def lock(self) -> None:
         """Hold the stream: everybody else who wants to append waits."""
         if self._lock_fd < 0:
             self._open_lock()
-        self._fs.lock(self._lock_fd)
+        self._fs.lock(self._lock_fd, HOLD)
         self._held = True
 
     def _open_lock(self) -> None:
@@ -76,7 +97,7 @@ class StreamNote(StreamReader):
         """Let others append, if the stream is held."""
         if self._held:
             self._held = False
-            self._fs.unlock(self._lock_fd)
+            self._fs.lock(self._lock_fd, RELEASE)
 
     def _happened(self, cursor: Cursor, unread: bool) -> int:
         """What has happened to the stream since ``cursor``: NOTHING, so many commits, or ANYTHING. The caller holds it.
@@ -93,7 +114,7 @@ class StreamNote(StreamReader):
         memory = self._memory
         if not unread or memory is None:
             return ANYTHING
-        if (cursor is not self._start or self._start_in != (self._generation, self._segment)) and not (
+        if (cursor is not self._start or self._start_generation != self._generation) and not (
             self._starts_at(cursor)
         ):
             return ANYTHING
@@ -123,7 +144,7 @@ class StreamNote(StreamReader):
         offset, rows, lines = reach_in(cursor, self._segment)
         if rows != lines:
             return False
-        self._start, self._start_in, self._reach = cursor, (self._generation, self._segment), (offset, rows)
+        self._start, self._start_generation, self._reach = cursor, self._generation, (offset, rows)
         return True
 
     def _is_as_noted(self, memory: Memory) -> bool:
@@ -139,7 +160,7 @@ class StreamNote(StreamReader):
         if folder.st_mtime_ns != self._folder_stamp or not folder.st_nlink:
             self._close_folder()  # there may be another one in its place
             return False
-        return fs.size(self._segment_fd) == memory.size and self._place.head.is_at(
+        return fs.seek(self._segment_fd, 0, END) == memory.size and self._place.head.is_at(
             memory.token, memory.git_index
         )
 

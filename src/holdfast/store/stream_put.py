@@ -20,6 +20,14 @@ from holdfast.typed import made
 class StreamPut(StreamNote):
     """A stream that can be appended to."""
 
+    __slots__ = (
+        "_journal",
+        "_safe",
+        "_sound",
+        "_unplayed",
+        "_until_journal",
+    )
+
     def __init__(self, place: Place, stream: str) -> None:
         super().__init__(place, stream)
         self._journal: Journal | None = None
@@ -37,7 +45,7 @@ class StreamPut(StreamNote):
         """Write the commit, note it, release the stream, make it durable: in this order (I1)."""
         if self._until_journal:
             self._count_down()
-        draft, numbers, content = planned
+        draft, numbers, content, quiet = planned
         if content is None:
             content = codec.content_of(draft)
         now = self._place.clock()
@@ -47,7 +55,7 @@ class StreamPut(StreamNote):
         line = laid_out(self._segment, commit_id, self._opening, body, end)
         self._write_line(line, memory.size)
         try:
-            memory.grow(len(line), line_sum, commit_id, self._safe)
+            memory.grow(len(line), line_sum, commit_id, self._safe, quiet)
             if numbers:
                 memory = memory.but(numbers={**memory.numbers, **numbers})
             self._alone = self._alone + 1 if since == NOTHING and not numbers else 0
@@ -89,6 +97,7 @@ class StreamPut(StreamNote):
         moved["h"] = commit_id
         lines, first = newest[3] + 1, newest[4] or commit_id
         moved["e"] = (name, memory.size, memory.rows, lines, first, commit_id, memory.sum, 0)
+        moved["q"] = memory.mix
         return moved
 
     def _make_durable(self, memory: Memory, line: bytes) -> None:
@@ -216,6 +225,7 @@ class StreamPut(StreamNote):
             self._empty_journal()
         fd, self._segment_fd = self._segment_fd, -1
         self._segment_path, self._segment, self._safe = "", "", 0
+        self._start, self._start_generation = None, -1
         try:
             self._fs.close(fd)
         except OSError:

@@ -44,6 +44,29 @@ class Place(Record):
 class StreamReader:
     """The segments of one stream, for reading."""
 
+    __slots__ = (
+        "_folder_stamp",
+        "_fs",
+        "_generation",
+        "_listed",
+        "_listed_at",
+        "_own_generation",
+        "_own_newest",
+        "_place",
+        "_put_away",
+        "_seen_node",
+        "_seen_path",
+        "_segment",
+        "_segment_fd",
+        "_segment_node",
+        "_segment_path",
+        "_serial",
+        "_unordered",
+        "folder",
+        "joined",
+        "stream",
+    )
+
     def __init__(self, place: Place, stream: str) -> None:
         self.stream = stream
         self.folder = segments.folder_of(place.root, stream)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from holdfast.core import ids
 from holdfast.fs import steps
-from holdfast.fs.port import FileSystem
+from holdfast.fs.port import HOLD, FileSystem
 from holdfast.typed import Any
 
 
@@ -52,7 +52,7 @@ class Identity:
         steps.make_folders(self._fs, self._local)
         lock = self._fs.open(os.path.join(self._local, "writer.lock"), os.O_RDWR | os.O_CREAT)
         try:
-            self._fs.lock(lock)
+            self._fs.lock(lock, HOLD)
             stored = self._load()
             if stored and stored != old:
                 self._writer = stored

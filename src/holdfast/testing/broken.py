@@ -35,7 +35,9 @@ class _Around:
     ) -> Appended:
         return self.inner.append(stream, plan, cursor=cursor, expect=expect, op=op)
 
-    def read(self, stream: str, cursor: Cursor = None, *, newest_first: bool = False) -> Tail:
+    def read(
+        self, stream: str, cursor: Cursor = None, *, newest_first: bool = False, brief: bool = False
+    ) -> Tail:
         return self.inner.read(stream, cursor, newest_first=newest_first)
 
     def streams(self, prefix: str = "") -> list[str]:
@@ -79,7 +81,9 @@ class StaleRead(_Around):
         super().__init__(inner, seed)
         self._old: dict[str, Tail] = {}
 
-    def read(self, stream: str, cursor: Cursor = None, *, newest_first: bool = False) -> Tail:
+    def read(
+        self, stream: str, cursor: Cursor = None, *, newest_first: bool = False, brief: bool = False
+    ) -> Tail:
         old = self._old.get(stream)
         if old is not None and self.rng.random() < 0.5:
             return old
@@ -134,7 +138,9 @@ class _Recovering(_Around):
             if segments.belongs(stream, name):
                 yield os.path.join(folder, name)
 
-    def read(self, stream: str, cursor: Cursor = None, *, newest_first: bool = False) -> Tail:
+    def read(
+        self, stream: str, cursor: Cursor = None, *, newest_first: bool = False, brief: bool = False
+    ) -> Tail:
         tail = self.inner.read(stream)
         lines = self.shown(stream, list(tail.lines), tail.head)
         return tail._replace(lines=lines[::-1] if newest_first else lines, version=len(lines))

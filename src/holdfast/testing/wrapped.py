@@ -7,7 +7,7 @@ import stat
 from collections.abc import Callable
 from typing import TypeVar
 
-from holdfast.fs.port import Buffer, FileSystem
+from holdfast.fs.port import RELEASE, FileSystem
 
 T = TypeVar("T")
 
@@ -71,9 +71,9 @@ class Wrapped:
     def sync(self, fd: int) -> None:
         self.around("sync", self.paths.get(fd, ""), lambda: self.inner.sync(fd))
 
-    def write_through(self, fd: int, data: Buffer, offset: int) -> int:
+    def write_through(self, fd: int, data: list[memoryview], offset: int, how: int) -> int:
         """Two calls here, and what can happen between them."""
-        done = self.write_at(fd, bytes(data), offset)
+        done = self.write_at(fd, b"".join(data), offset)
         self.sync(fd)
         return done
 
@@ -104,17 +104,15 @@ class Wrapped:
     def stat_handle(self, fd: int) -> os.stat_result:
         return self.around("stat_handle", self.paths.get(fd, ""), lambda: self.inner.stat_handle(fd))
 
-    def size(self, fd: int) -> int:
-        return self.around("size", self.paths.get(fd, ""), lambda: self.inner.size(fd))
+    def seek(self, fd: int, offset: int, whence: int) -> int:
+        return self.around("seek", self.paths.get(fd, ""), lambda: self.inner.seek(fd, offset, whence))
 
     def try_lock(self, fd: int) -> bool:
         return self.around("try_lock", self.paths.get(fd, ""), lambda: self.inner.try_lock(fd))
 
-    def lock(self, fd: int) -> None:
-        self.around("lock", self.paths.get(fd, ""), lambda: self.inner.lock(fd))
-
-    def unlock(self, fd: int) -> None:
-        self.around("unlock", self.paths.get(fd, ""), lambda: self.inner.unlock(fd))
+    def lock(self, fd: int, how: int) -> None:
+        name = "unlock" if how == RELEASE else "lock"
+        self.around(name, self.paths.get(fd, ""), lambda: self.inner.lock(fd, how))
 
 
 class SameDisk(Wrapped):

@@ -54,9 +54,10 @@ def passed(handle: Handle, draft: Draft) -> tuple[Draft, bytes]:
     events, _, _, op = draft
     colons = COLONS if op is None else COLONS + 1
     for kind, data, _ in events:
-        if kind in _PAIRED or (kind.startswith("x.") and _may_name(*data)):
+        own = _colons_of(kind, *data)
+        if not own:
             break
-        colons += COLONS_OF_EVENT + len(data)
+        colons += own
     else:
         sign = may_be_in(content, colons, BRACES_OF_EVENT * len(events))
         if sign is False or (sign is None and not _may_hold(draft)):
@@ -73,10 +74,15 @@ def _may_hold(draft: Draft) -> bool:
     return may_hold("\n".join(texts))
 
 
-@lru_cache(maxsize=64)  # a program's own events have the same names time and again
-def _may_name(*fields: Any) -> bool:
-    """Whether the names of a program's own fields can be secrets, or tell of one."""
-    names = "\n".join(map(str, fields))
+@lru_cache(maxsize=256)  # events of one type have the same names time and again
+def _colons_of(kind: str, *fields: Any) -> int:
+    """How many colons the JSON of an event has for itself; 0 if its fields' names can be secrets, or tell of one."""
+    if kind in _PAIRED or (kind.startswith("x.") and _may_name("\n".join(map(str, fields)))):
+        return 0
+    return COLONS_OF_EVENT + len(fields)
+
+
+def _may_name(names: str) -> bool:
     return len(names) > _NAMES or is_name(names) or may_hold(names)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from holdfast.core import fold, moment, sense
 from holdfast.core.commit import Commit, Draft, Event
+from holdfast.core.concepts.own import is_quiet
 from holdfast.core.numbers import Mint
 from holdfast.errors import Conflict, Forbidden, NotFound, Usage
 from holdfast.store.protocol import Appended, Given, Ground, Plan, Planned
@@ -103,7 +104,13 @@ class Handle:
         working_set = self._set
         plan: Plan
         if isinstance(rule, list):
-            plan = self._adding(self._planned(rule, op, _NONE))
+            if working_set.archived:
+                raise _archived(self.stream)
+            planned = self._planned(rule, op, _NONE)
+            if self._lease is None:
+                plan = made(Given, (planned, self._look, working_set.crowded))
+            else:
+                plan = self._under_lease(planned)
         else:
             plan = self._judging(rule, op)
             if working_set.crowded:
@@ -120,12 +127,8 @@ class Handle:
             self.workspace.changed(self, working_set.crowded)
         return _receipt(appended)
 
-    def _adding(self, planned: Planned) -> Plan:
-        """The plan for events that no rule has to judge."""
-        if self._set.archived:
-            raise _archived(self.stream)
-        if self._lease is None:
-            return Given(planned, self._look, self._set.crowded)
+    def _under_lease(self, planned: Planned) -> Plan:
+        """The plan for events that no rule has to judge, but only as long as the lease is held."""
 
         def plan(ground: Ground) -> Planned:
             self._look(ground)
@@ -167,7 +170,7 @@ class Handle:
         workspace = self.workspace
         draft = made(Draft, (tuple(events), workspace.by, workspace.origin, op))
         draft, content = gate.passed(self, draft)
-        return made(Planned, (draft, numbers, content))
+        return made(Planned, (draft, numbers, content, is_quiet(draft.events)))
 
     def under(self, lease: Lease) -> Self:
         """This handle under a lease: its commands are refused once somebody else has taken the lease."""

@@ -91,9 +91,10 @@ class WorkingSet:
         """Take in what has been committed by anybody."""
         if self._newest - self.version > EVERY:
             self._load()  # of all who write, one has kept a snapshot meanwhile
+        brief = self.crowded and self.state["created"] is not None
         self.crowded = False
         before = self.version
-        restarted = self.take(self._store.read(self._stream, self.cursor))
+        restarted = self.take(self._store.read(self._stream, self.cursor, brief=brief))
         if self.version - (self._saved if restarted else before) >= EVERY:
             self.save()  # a tail as long as that is durable: the next opening need not read it again
 
@@ -107,6 +108,9 @@ class WorkingSet:
             self._pending = []
             self._saved = 0
             fold.fold(self._state, tail.lines)
+        elif tail.quiet is not None:
+            fold.skip(self.state, *tail.quiet)
+            self._top, self._durable = {}, False
         elif tail.lines:
             self._pending += tail.lines
             self._durable = False

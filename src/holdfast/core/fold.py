@@ -80,7 +80,7 @@ def fold(state: State, lines: Iterable[bytes | Commit]) -> State:
 
 
 def skip(state: State, count: int, mix: int, last: Commit) -> State:
-    """Fold so many commits, of which the last one is given, that only count (see ``concepts.own.is_quiet``)."""
+    """Fold so many commits, of which the last one is given, that only count: one event of a program's own each."""
     state["commits"] += count
     state["own"] += count
     state["mix"] = (state["mix"] + mix) & 0xFFFFFFFF

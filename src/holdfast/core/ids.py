@@ -28,7 +28,7 @@ _DEVICES = frozenset(
 )
 
 
-def next_id(last: str, now_ms: int, writer: str) -> str:
+def next_id(last: str | bytes, now_ms: int, writer: str) -> str:
     """The first id of ``writer`` that is later than ``last`` and not before the wall clock."""
     clock = int(last[:16], 16) + 1
     wall = now_ms << _COUNTER
@@ -36,7 +36,7 @@ def next_id(last: str, now_ms: int, writer: str) -> str:
         clock = wall
     elif clock > _LATEST:
         raise Damaged(
-            f"A commit here has the last id that there can be ({last}), so none can follow; nothing was written.",
+            f"A commit here has the last id that there can be ({LAST}), so none can follow; nothing was written.",
             hint="`holdfast doctor` names its file and line. Go on in a new session.",
         )
     return f"{clock:016x}-{writer}"

@@ -73,10 +73,13 @@ def may_be_in(content: bytes, colons: int, braces: int) -> bool | None:
         return None
     shape = content.translate(_JSON_SHAPE)
     at = shape.find(_RUN)
-    if at < 0:
-        return False
-    words = _long_words(content, shape, at)
-    return bool(words) and _begins_token(content.decode(), words)
+    while at >= 0:
+        end = shape.find(b" ", at)
+        word = content[at:end]  # if nothing follows it, without the bracket at its end
+        if word.translate(None, _CALM) or not word.islower():
+            return _begins_token(content.decode(), _long_words(content, shape, at))
+        at = shape.find(_RUN, end)
+    return False
 
 
 def is_name(text: str) -> bool:

@@ -56,15 +56,14 @@ def _full_sync(fd: int) -> None:
 sync: Callable[[int], None] = os.fdatasync if hasattr(os, "fdatasync") else _full_sync
 
 
-if THROUGH:
-    write_through = os.pwritev
-else:
+def _write_and_sync(fd: int, data: list[memoryview], offset: int, how: int) -> int:
+    (whole,) = data
+    done = os.pwrite(fd, whole, offset)
+    sync(fd)
+    return done
 
-    def write_through(fd: int, data: list[memoryview], offset: int, how: int) -> int:
-        (whole,) = data
-        done = os.pwrite(fd, whole, offset)
-        sync(fd)
-        return done
+
+write_through: Callable[[int, list[memoryview], int, int], int] = os.pwritev if THROUGH else _write_and_sync
 
 
 def try_lock(fd: int) -> bool:

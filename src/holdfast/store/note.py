@@ -1,4 +1,4 @@
-"""The note of a stream: what its writer remembers of it, as one line in the stream's lock file.
+"""The note of a stream: what its writer remembers of it, at the beginning of the stream's lock file.
 
 The segment that the writer appends to, and the highest clock and short numbers that it ever used, also on branches that
 are not checked out. It is written under the lock and not synced: it is compared with the segment before it is used.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from functools import lru_cache
+from struct import Struct
 from zlib import crc32
 
 from holdfast.core import ids
@@ -18,8 +19,15 @@ from holdfast.fs.port import FileSystem
 from holdfast.typed import Any
 
 _NOTE = 1 << 16
-USUAL_NOTE = 1024
+_USUAL_NOTE = 1024
 """Bytes that hold nearly every note; of a longer one, its beginning."""
+GROWING = Struct("<IIQQQQ32s25sH")
+"""What every commit changes: the checksum of all that follows it, then mix, size, rows, safe, loud, sum, clock; and the
+length of what lasts, which comes behind it."""
+UNKNOWN = b"?"
+"""In the place of a note that nobody has looked at: it is like none."""
+CHECKED = 4
+"""Where that begins which the checksum is of."""
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 _text = json.encoder.encode_basestring_ascii
 
@@ -29,6 +37,7 @@ class Memory:
 
     __slots__ = (
         "clock",
+        "extent",
         "git_index",
         "highest",
         "lasting",
@@ -80,9 +89,10 @@ class Memory:
         """What git's index was when the segment was last seen not to be in it."""
         self.node = node
         """The inode of the lock file that this was noted in: a note in another one was set back together with it."""
-        self.lasting = "\n"
-        """The rest of the note: all that a commit does not change, up to the end of the line; no more than that until
-        it was noted."""
+        self.lasting = b""
+        """The rest of the note: all that a commit does not change; nothing until it was noted."""
+        self.extent = 0
+        """How long the note is."""
 
     def grow(self, length: int, line_sum: str, commit_id: str, safe: int, quiet: bool) -> None:
         """One more line of the segment was written."""
@@ -101,7 +111,7 @@ class Memory:
         told = fields_of(note)
         if told is None or told[-1] != self.lasting:
             return False
-        self.size, self.sum, self.rows, self.safe, self.clock, self.mix, self.loud, _ = told
+        self.mix, self.size, self.rows, self.safe, self.loud, self.sum, self.clock, _ = told
         return True
 
     def but(self, **changes: Any) -> Memory:
@@ -109,33 +119,41 @@ class Memory:
         other = object.__new__(Memory)
         for name in self.__slots__:
             setattr(other, name, changes.get(name, getattr(self, name)))
-        other.lasting = "\n"
+        other.lasting = b""
         return other
 
 
 def encode_memory(memory: Memory) -> bytes:
-    """One line: checksum, the fields that every commit changes, those that stay, and last what may hold any text."""
+    """Checksum, the fields that every commit changes, those that stay, and last what may hold any text."""
     lasting = memory.lasting
-    if lasting == "\n":
+    if not lasting:
         texts = f'[{_text(memory.token)},{_encode(memory.numbers)},"{memory.git_index}"]'
-        lasting = f"{memory.writer} {memory.segment} {memory.highest} {memory.node} {texts}\n"
-        memory.lasting = lasting
-    told = f"{memory.size} {memory.sum or '-'} {memory.rows} {memory.safe} {memory.clock}"
-    body = f"{told} {memory.mix} {memory.loud} {lasting}".encode()
-    return b"%08x %b" % (crc32(body), body)
+        lasting = f"{memory.writer} {memory.segment} {memory.highest} {memory.node} {texts}\n".encode()
+        memory.lasting, memory.extent = lasting, GROWING.size + len(lasting)
+    line_sum, clock = memory.sum.encode(), memory.clock.encode()
+    return noted(memory.mix, memory.size, memory.rows, memory.safe, memory.loud, line_sum, clock, lasting)
 
 
-def fields_of(note: bytes) -> tuple[int, str, int, int, str, int, int, str] | None:
-    """Size, sum, rows, safe bytes, clock, mix, loud bytes, and all that lasts; None of a note that is not whole: a power
-    cut or a failed write can leave the beginning of one and the end of another."""
-    body = note[9 : note.find(b"\n") + 1]
-    if not note.startswith(b"%08x " % crc32(body)):
+def noted(
+    mix: int, size: int, rows: int, safe: int, loud: int, line_sum: bytes, clock: bytes, lasting: bytes
+) -> bytes:
+    """The note of these fields."""
+    note = GROWING.pack(0, mix, size, rows, safe, loud, line_sum, clock, len(lasting)) + lasting
+    body = note[CHECKED:]
+    return crc32(body).to_bytes(CHECKED, "little") + body
+
+
+def fields_of(note: bytes) -> tuple[int, int, int, int, int, str, str, bytes] | None:
+    """Mix, size, rows, safe bytes, loud bytes, sum, clock, and all that lasts; None of a note that is not whole: a
+    power cut or a failed write can leave the beginning of one and the end of another."""
+    if len(note) < GROWING.size:
         return None
-    try:
-        size, line_sum, rows, safe, clock, mix, loud, lasting = body.decode().split(" ", 7)
-        return int(size), line_sum, int(rows), int(safe), clock, int(mix), int(loud), lasting
-    except ValueError:
+    checksum, mix, size, rows, safe, loud, line_sum, clock, length = GROWING.unpack_from(note)
+    end = GROWING.size + length
+    if crc32(note[CHECKED:end]) != checksum or len(note) < end:
         return None
+    text = line_sum.rstrip(b"\0").decode()
+    return mix, size, rows, safe, loud, text, clock.decode(), note[GROWING.size : end]
 
 
 def decode_memory(note: bytes) -> Memory | None:
@@ -148,13 +166,13 @@ def decode_memory(note: bytes) -> Memory | None:
         memory = Memory(**_lasting(lasting))
     except (ValueError, TypeError):
         return None
-    memory.lasting = lasting
+    memory.lasting, memory.extent = lasting, GROWING.size + len(lasting)
     return memory if memory.follow(note) else None
 
 
 @lru_cache(maxsize=8)  # the same in many notes in a row
-def _lasting(text: str) -> dict[str, Any]:
-    writer, segment, highest, node, texts = text.split(" ", 4)
+def _lasting(data: bytes) -> dict[str, Any]:
+    writer, segment, highest, node, texts = data.decode().split(" ", 4)
     token, numbers, index = json.loads(texts)
     return {
         "writer": writer,
@@ -176,5 +194,5 @@ def remembered(fs: FileSystem, local: str, stream: str) -> Memory | None:
 
 
 def read_note(fs: FileSystem, lock_fd: int) -> bytes:
-    note = fs.read(lock_fd, USUAL_NOTE, 0)
-    return note if len(note) < USUAL_NOTE else fs.read(lock_fd, _NOTE, 0)
+    note = fs.read(lock_fd, _USUAL_NOTE, 0)
+    return note if len(note) < _USUAL_NOTE else fs.read(lock_fd, _NOTE, 0)

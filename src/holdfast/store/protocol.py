@@ -53,9 +53,9 @@ class Tail(Record):
 
 
 class Quiet(Record):
-    """What a state holds of commits that only count (see ``core.concepts.own.is_quiet``), however many they are."""
+    """What a state holds of commits that only count (see ``core.fold.skip``), however many they are."""
 
-    count: int
+    number: int
     mix: int
     """The sum of their ids' checksums, as a state has it."""
     last: Commit
@@ -95,10 +95,6 @@ class Planned(Record):
     """The commit only counts, so it can be told in brief."""
 
 
-Plan = Callable[[Ground], Planned]
-"""Decides what to write, given everything that is new. Raises to write nothing. May be called again."""
-
-
 class Given(Record):
     """A plan for what no rule has to judge: what it writes is known beforehand.
 
@@ -115,6 +111,10 @@ class Given(Record):
     def __call__(self, ground: Ground) -> Planned:
         self.look(ground)
         return self.planned
+
+
+Plan = Callable[[Ground], Planned] | Given
+"""Decides what to write, given everything that is new. Raises to write nothing. May be called again."""
 
 
 class Appended(Record):

@@ -16,7 +16,7 @@ from holdfast.core.commit import Commit
 from holdfast.errors import UnknownOutcome
 from holdfast.fs.port import END, HOLD, RELEASE
 from holdfast.store.blanks import laid_out
-from holdfast.store.note import USUAL_NOTE, fields_of
+from holdfast.store.note import CHECKED, GROWING, UNKNOWN, noted
 from holdfast.store.numbered import check_expected
 from holdfast.store.protocol import Appended, Cursor, Planned
 from holdfast.store.segments import FULL
@@ -44,64 +44,60 @@ class StreamBeside(StreamPut):
             or self._start_generation != generation
         ):
             return None
-        fs, lock_fd = self._fs, self._lock_fd
+        fs, lock_fd, segment_fd, held = self._fs, self._lock_fd, self._segment_fd, True
         fs.lock(lock_fd, HOLD)
-        self._held = True
         try:
-            told = fields_of(fs.read(lock_fd, USUAL_NOTE, 0))
-            if told is None:
+            note = fs.read(lock_fd, memory.extent, 0)
+            if len(note) < memory.extent or not note.endswith(memory.lasting):
                 return None
-            size, previous, rows, safe, last, mix, loud, lasting = told
+            checksum, mix, size, rows, safe, loud, previous, last, _ = GROWING.unpack_from(note)
             folder = fs.stat_handle(self._folder_fd)
-            reached, rows_then = self._reach
+            reached, _, beside, read = self._reach
             head = self._place.head
             if (
-                lasting != memory.lasting
+                crc32(note[CHECKED:]) != checksum
                 or size < reached
                 or (size >= FULL and head.common is not None)
-                or fs.seek(self._segment_fd, 0, END) != size
+                or fs.seek(segment_fd, 0, END) != size
                 or folder.st_mtime_ns != self._folder_stamp
                 or not folder.st_nlink
                 or not head.is_at(memory.token, memory.git_index)
             ):
                 return None
-            version = cursor["n"] + rows - rows_then
             if expect is not None:
-                check_expected(self.stream, expect, version)
+                check_expected(self.stream, expect, beside + rows)
             now = self._place.clock()
             at = moment.iso(now)
-            read = cursor["h"]
             commit_id = ids.next_id(read if read > last else last, now, memory.writer)
-            body, end, line_sum = codec.sealed(content, commit_id, at, previous)
+            body, end, line_sum = codec.sealed(content, commit_id, at, previous.decode())
             line = laid_out(self._segment, commit_id, self._opening, body, end)
             self._write_line(line, size)
             size += len(line)
+            rows += 1
             if self._safe > safe:
                 safe = self._safe
-            mix = (mix + crc32(commit_id.encode())) & 0xFFFFFFFF
+            last = commit_id.encode()
+            mix = (mix + crc32(last)) & 0xFFFFFFFF
             if not quiet:
                 loud = size
-            noted = f"{size} {line_sum} {rows + 1} {safe} {commit_id} {mix} {loud} {lasting}".encode()
-            self._note = note = b"%08x %b" % (crc32(noted), noted)
             try:
-                fs.write_at(lock_fd, note, 0)
-            except OSError:
-                self._memory = (
-                    None  # only a note: the next append compares it with the segment, whatever it says
+                fs.write_at(
+                    lock_fd, noted(mix, size, rows, safe, loud, line_sum.encode(), last, memory.lasting), 0
                 )
+            except OSError:
+                self._memory = None  # only a note: the next append compares it, whatever it says
+            # Who goes the long way next reads what is noted now; nothing is remembered of it here.
+            self._note, self._latest = UNKNOWN, None
             try:
-                self._held = False
+                held = False
                 fs.lock(lock_fd, RELEASE)
-                memory.size, memory.rows, memory.safe = size, rows + 1, safe
-                memory.sum, memory.clock, memory.mix, memory.loud = line_sum, commit_id, mix, loud
-                self._latest, self._alone, self._noted_at, self._unnoted = None, 0, now, False
-                self._make_durable(memory, line)
+                self._make_durable(size, safe, line)
             except OSError as error:
                 self.close()
                 raise UnknownOutcome(f"{self.stream}: a file call failed ({error.strerror}).") from error
         finally:
-            if self._held:
-                self.unlock()
+            if held:
+                fs.lock(lock_fd, RELEASE)
         events, by, origin, op = draft
         commit = made(Commit, (commit_id, at, by, origin, op, events, line_sum))
-        return made(Appended, (commit, None, version + 1, False))
+        return made(Appended, (commit, None, beside + rows, False))

@@ -10,7 +10,7 @@ import os
 
 from holdfast.fs import steps
 from holdfast.fs.port import END, HOLD, RELEASE
-from holdfast.store.note import USUAL_NOTE, Memory, decode_memory, encode_memory
+from holdfast.store.note import Memory, decode_memory, encode_memory
 from holdfast.store.protocol import Cursor
 from holdfast.store.stream_reader import Place, StreamReader, reach_in
 
@@ -68,9 +68,9 @@ class StreamNote(StreamReader):
         """The cursor behind this handle's own last commit."""
         self._start: Cursor = None
         """The cursor behind which others' commits are left unread, as long as the segment at hand and the listing stay
-        the same; of which listing, and how far it reaches in the segment."""
+        the same; of which listing; how far it reaches in the segment, how many commits are elsewhere, and its head."""
         self._start_generation = -1
-        self._reach = (0, 0)
+        self._reach = (0, 0, 0, b"")
 
     def lock(self) -> None:
         """Hold the stream: everybody else who wants to append waits."""
@@ -118,11 +118,11 @@ class StreamNote(StreamReader):
             self._starts_at(cursor)
         ):
             return ANYTHING
-        note = self._fs.read(self._lock_fd, USUAL_NOTE, 0)
+        note = self._fs.read(self._lock_fd, memory.extent, 0)
         if not memory.follow(note):
             return ANYTHING
         self._note = note
-        offset, rows = self._reach
+        offset, rows, _, _ = self._reach
         return memory.rows - rows if offset <= memory.size and self._is_as_noted(memory) else ANYTHING
 
     def _is_latest(self, cursor: Cursor) -> bool:
@@ -144,7 +144,8 @@ class StreamNote(StreamReader):
         offset, rows, lines = reach_in(cursor, self._segment)
         if rows != lines:
             return False
-        self._start, self._start_generation, self._reach = cursor, self._generation, (offset, rows)
+        self._start, self._start_generation = cursor, self._generation
+        self._reach = (offset, rows, cursor["n"] - rows, cursor["h"].encode())
         return True
 
     def _is_as_noted(self, memory: Memory) -> bool:

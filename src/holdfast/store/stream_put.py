@@ -67,7 +67,7 @@ class StreamPut(StreamNote):
             version += 1
             # Before the wait for the disk, while all that it needs is at hand.
             latest = None if since > NOTHING else self._covering(cursor, version, memory)
-            self._make_durable(memory, line)
+            self._make_durable(memory.size, memory.safe, line)
         except OSError as error:
             self.close()
             raise UnknownOutcome(f"{self.stream}: a file call failed ({error.strerror}).") from error
@@ -100,20 +100,20 @@ class StreamPut(StreamNote):
         moved["q"] = memory.mix
         return moved
 
-    def _make_durable(self, memory: Memory, line: bytes) -> None:
+    def _make_durable(self, size: int, safe: int, line: bytes) -> None:
         """Outside the lock on purpose: processes wait for the disk at the same time, not one behind the other.
 
         What others wrote before this line and may still wait for goes along: no commit is acknowledged ahead of
         one that it follows.
         """
-        journal, safe, size = self._journal, memory.safe, memory.size
+        journal, wanting = self._journal, size - safe
         if journal is None:
             self._sync()
-        elif size - safe > journal.window:
+        elif wanting > journal.window:
             self._empty_journal()
         else:
-            if size - safe > len(line):
-                line = self._fs.read(self._segment_fd, size - safe, safe)
+            if wanting > len(line):
+                line = self._fs.read(self._segment_fd, wanting, safe)
             try:
                 kept = journal.put(self._segment, safe, line)
             except OSError:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator
 
 from holdfast.core import fold, moment, sense
 from holdfast.core.commit import Commit, Draft, Event
-from holdfast.core.concepts.own import is_quiet
 from holdfast.core.numbers import Mint
 from holdfast.errors import Conflict, Forbidden, NotFound, Usage
 from holdfast.store.protocol import Appended, Given, Ground, Plan, Planned
@@ -89,11 +88,17 @@ class Handle:
     # -- commands -----------------------------------------------------------------------------------------
 
     def commit(
-        self, rule: Rule | list[Event], *, op: str | None = None, expect: int | None = None
+        self,
+        rule: Rule | list[Event],
+        *,
+        op: str | None = None,
+        expect: int | None = None,
+        quiet: bool = False,
     ) -> Receipt:
         """Run one command: the rule decides on the newest state, its events become one durable commit.
 
-        Events that no rule has to judge can be given as they are.
+        Events that no rule has to judge can be given as they are. ``quiet``: it is one event, and all that the state
+        holds of it is how many there were (see ``fold.skip``).
         """
         if op is not None and not (isinstance(op, str) and 0 < len(op) <= _OP_CAP):
             raise Usage(f"An operation id is a text of 1 to {_OP_CAP} characters.")
@@ -106,7 +111,7 @@ class Handle:
         if isinstance(rule, list):
             if working_set.archived:
                 raise _archived(self.stream)
-            planned = self._planned(rule, op, _NONE)
+            planned = self._planned(rule, op, _NONE, quiet)
             if self._lease is None:
                 plan = made(Given, (planned, self._look, working_set.crowded))
             else:
@@ -165,12 +170,14 @@ class Handle:
 
         return plan
 
-    def _planned(self, events: list[Event], op: str | None, numbers: dict[str, int]) -> Planned:
+    def _planned(
+        self, events: list[Event], op: str | None, numbers: dict[str, int], quiet: bool = False
+    ) -> Planned:
         """What is to be written, as far as it does not depend on its place in the stream."""
         workspace = self.workspace
         draft = made(Draft, (tuple(events), workspace.by, workspace.origin, op))
-        draft, content = gate.passed(self, draft)
-        return made(Planned, (draft, numbers, content, is_quiet(draft.events)))
+        passed, content = gate.passed(self, draft)
+        return made(Planned, (passed, numbers, content, quiet and passed is draft))
 
     def under(self, lease: Lease) -> Self:
         """This handle under a lease: its commands are refused once somebody else has taken the lease."""

@@ -5,7 +5,6 @@ A program folds them itself, with ``Session.project``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 
 from holdfast.core.commit import Commit, Event
@@ -30,11 +29,6 @@ def _recorded(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> No
 
 FOLDS = {"x.": _recorded}
 HEADLINES: dict[str, Any] = {}
-
-
-def is_quiet(events: Sequence[Event]) -> bool:
-    """Whether a commit of these events leaves nothing in a state but that it was there (see ``fold.skip``)."""
-    return len(events) == 1 and events[0].type.startswith("x.")
 
 
 def record(event_type: str, data: dict[str, Any]) -> list[Event]:

@@ -29,7 +29,7 @@ def check(session: Session) -> None:
     quick = opened(session)
     assert quick.shown == contract(state)
     assert (quick.commits["head"], quick.commits["mix"]) == (state["head"], state["mix"])
-    assert quick.archived == bool(state.get("archived"))
+    assert quick.is_archived() == bool(state.get("archived"))
     assert quick.state == state
     assert quick.shown == contract(state)
 

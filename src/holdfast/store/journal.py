@@ -70,7 +70,7 @@ class Journal:
         self._out = [[view[:end]] for end in range(0, len(view) + 1, BLOCK)]
         """What is written of the page, by number of blocks."""
         self._at = 0
-        self._round = 1
+        self._round = "1"
 
     @classmethod
     def create(cls, place: Place, flat: str) -> Journal:
@@ -104,7 +104,7 @@ class Journal:
 
     def put(self, segment: str, offset: int, data: bytes) -> bool:
         """Keep bytes of a segment: they are on the disk when this returns. False if there is no room for them."""
-        entry = b"%x %b %d %d\n%b" % (self._round, segment.encode(), offset, len(data), data)
+        entry = f"{self._round} {segment} {offset} {len(data)}\n".encode() + data
         length, at = len(entry), self._at
         blocks = (length + BLOCK - 1) // BLOCK
         end = at + blocks * BLOCK
@@ -119,7 +119,7 @@ class Journal:
     def clear(self) -> None:
         """Begin again: the segment was synced. Old entries stay until others take their place; they do no harm."""
         self._at = 0
-        self._round += 1
+        self._round = f"{int(self._round, 16) + 1:x}"
 
     def remove(self) -> None:
         """Give the file up: the segment was synced, or nothing was ever put in."""

@@ -36,7 +36,6 @@ class MemoryStore:
         self,
         stream: str,
         plan: Plan,
-        *,
         cursor: Cursor = None,
         expect: int | None = None,
         op: str | None = None,

@@ -21,13 +21,18 @@ from holdfast.typed import Any
 _NOTE = 1 << 16
 _USUAL_NOTE = 1024
 """Bytes that hold nearly every note; of a longer one, its beginning."""
-GROWING = Struct("<IIQQQQ32s25sH")
-"""What every commit changes: the checksum of all that follows it, then mix, size, rows, safe, loud, sum, clock; and the
-length of what lasts, which comes behind it."""
+_GROWING = Struct("<IQQQQ32s25s")
+"""The part that every commit changes: mix, size, rows, safe, loud, sum, clock."""
+_BEGINNING = Struct(f"{_GROWING.format}I")
+"""That part and its checksum, which goes on from the checksum of the rest: who knows the rest reads and writes no more
+than this, and sees at once if it is another one."""
+pack, unpack = _GROWING.pack, _BEGINNING.unpack_from
+GROWING, BEGINNING = _GROWING.size, _BEGINNING.size
+"""The lengths of the two."""
+_LENGTH = Struct("<I")
+"""Of the part that lasts, before it."""
 UNKNOWN = b"?"
 """In the place of a note that nobody has looked at: it is like none."""
-CHECKED = 4
-"""Where that begins which the checksum is of."""
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 _text = json.encoder.encode_basestring_ascii
 
@@ -37,7 +42,6 @@ class Memory:
 
     __slots__ = (
         "clock",
-        "extent",
         "git_index",
         "highest",
         "lasting",
@@ -47,6 +51,7 @@ class Memory:
         "numbers",
         "rows",
         "safe",
+        "seed",
         "segment",
         "size",
         "sum",
@@ -91,8 +96,8 @@ class Memory:
         """The inode of the lock file that this was noted in: a note in another one was set back together with it."""
         self.lasting = b""
         """The rest of the note: all that a commit does not change; nothing until it was noted."""
-        self.extent = 0
-        """How long the note is."""
+        self.seed = 0
+        """Its checksum."""
 
     def grow(self, length: int, line_sum: str, commit_id: str, safe: int, quiet: bool) -> None:
         """One more line of the segment was written."""
@@ -107,11 +112,18 @@ class Memory:
             self.safe = safe
 
     def follow(self, note: bytes) -> bool:
-        """Take over what others noted since, if they have only written lines; otherwise nothing, and False."""
-        told = fields_of(note)
-        if told is None or told[-1] != self.lasting:
+        """Take over what others noted since, if they have only written lines; otherwise nothing, and False. The
+        beginning of the note is enough.
+
+        Also of a note that is not whole: a power cut or a failed write can leave the beginning of one and the end of
+        another."""
+        if len(note) < BEGINNING or not self.lasting:
             return False
-        self.mix, self.size, self.rows, self.safe, self.loud, self.sum, self.clock, _ = told
+        mix, size, rows, safe, loud, line_sum, clock, checksum = unpack(note)
+        if crc32(note[:GROWING], self.seed) != checksum:
+            return False
+        self.mix, self.size, self.rows, self.safe, self.loud = mix, size, rows, safe, loud
+        self.sum, self.clock = line_sum.rstrip(b"\0").decode(), clock.decode()
         return True
 
     def but(self, **changes: Any) -> Memory:
@@ -124,49 +136,30 @@ class Memory:
 
 
 def encode_memory(memory: Memory) -> bytes:
-    """Checksum, the fields that every commit changes, those that stay, and last what may hold any text."""
-    lasting = memory.lasting
-    if not lasting:
+    """The fields that every commit changes, their checksum, those that stay, and last what may hold any text."""
+    if not memory.lasting:
         texts = f'[{_text(memory.token)},{_encode(memory.numbers)},"{memory.git_index}"]'
-        lasting = f"{memory.writer} {memory.segment} {memory.highest} {memory.node} {texts}\n".encode()
-        memory.lasting, memory.extent = lasting, GROWING.size + len(lasting)
+        lasting = f"{memory.writer} {memory.segment} {memory.highest} {memory.node} {texts}\n"
+        memory.lasting = lasting.encode()
+        memory.seed = crc32(memory.lasting)
     line_sum, clock = memory.sum.encode(), memory.clock.encode()
-    return noted(memory.mix, memory.size, memory.rows, memory.safe, memory.loud, line_sum, clock, lasting)
-
-
-def noted(
-    mix: int, size: int, rows: int, safe: int, loud: int, line_sum: bytes, clock: bytes, lasting: bytes
-) -> bytes:
-    """The note of these fields."""
-    note = GROWING.pack(0, mix, size, rows, safe, loud, line_sum, clock, len(lasting)) + lasting
-    body = note[CHECKED:]
-    return crc32(body).to_bytes(CHECKED, "little") + body
-
-
-def fields_of(note: bytes) -> tuple[int, int, int, int, int, str, str, bytes] | None:
-    """Mix, size, rows, safe bytes, loud bytes, sum, clock, and all that lasts; None of a note that is not whole: a
-    power cut or a failed write can leave the beginning of one and the end of another."""
-    if len(note) < GROWING.size:
-        return None
-    checksum, mix, size, rows, safe, loud, line_sum, clock, length = GROWING.unpack_from(note)
-    end = GROWING.size + length
-    if crc32(note[CHECKED:end]) != checksum or len(note) < end:
-        return None
-    text = line_sum.rstrip(b"\0").decode()
-    return mix, size, rows, safe, loud, text, clock.decode(), note[GROWING.size : end]
+    growing = pack(memory.mix, memory.size, memory.rows, memory.safe, memory.loud, line_sum, clock)
+    checksum = crc32(growing, memory.seed).to_bytes(4, "little")
+    return b"".join([growing, checksum, _LENGTH.pack(len(memory.lasting)), memory.lasting])
 
 
 def decode_memory(note: bytes) -> Memory | None:
     """The memory in a lock file; None if there is none or it is damaged."""
-    told = fields_of(note)
-    if told is None:
+    start = BEGINNING + _LENGTH.size
+    if len(note) < start:
         return None
-    lasting = told[-1]
+    (length,) = _LENGTH.unpack_from(note, BEGINNING)
+    lasting = note[start : start + length]
     try:
         memory = Memory(**_lasting(lasting))
     except (ValueError, TypeError):
         return None
-    memory.lasting, memory.extent = lasting, GROWING.size + len(lasting)
+    memory.lasting, memory.seed = lasting, crc32(lasting)
     return memory if memory.follow(note) else None
 
 

@@ -133,7 +133,6 @@ class Store(Protocol):
         self,
         stream: str,
         plan: Plan,
-        *,
         cursor: Cursor = None,
         expect: int | None = None,
         op: str | None = None,

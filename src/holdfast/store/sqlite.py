@@ -87,7 +87,6 @@ class SqliteStore:
         self,
         stream: str,
         plan: Plan,
-        *,
         cursor: Cursor = None,
         expect: int | None = None,
         op: str | None = None,

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 from zlib import crc32
 
-from holdfast.core import commit as codec
 from holdfast.core import ids, moment
 from holdfast.core.commit import Commit
 from holdfast.errors import UnknownOutcome
 from holdfast.fs.port import END, HOLD, RELEASE
-from holdfast.store.blanks import laid_out
-from holdfast.store.note import CHECKED, GROWING, UNKNOWN, noted
+from holdfast.store.note import BEGINNING, GROWING, UNKNOWN, pack, unpack
 from holdfast.store.numbered import check_expected
-from holdfast.store.protocol import Appended, Cursor, Planned
+from holdfast.store.protocol import Appended, Planned
 from holdfast.store.segments import FULL
 from holdfast.store.stream_put import StreamPut
 from holdfast.typed import made
@@ -29,8 +27,8 @@ class StreamBeside(StreamPut):
 
     __slots__ = ()
 
-    def _append_beside(self, planned: Planned, cursor: Cursor, expect: int | None) -> Appended | None:
-        """Append behind others' commits of this place, if they are all that came since the cursor; None, and nothing
+    def _append_beside(self, planned: Planned, expect: int | None) -> Appended | None:
+        """Append behind others' commits of this place, if they are all that came since ``_start``; None, and nothing
         done, if that is not so or cannot be told at once."""
         memory, generation = self._memory, self._generation
         draft, numbers, content, quiet = planned
@@ -44,21 +42,20 @@ class StreamBeside(StreamPut):
             or self._start_generation != generation
         ):
             return None
-        fs, lock_fd, segment_fd, held = self._fs, self._lock_fd, self._segment_fd, True
+        fs, lock_fd, head, held = self._fs, self._lock_fd, self._head, True
         fs.lock(lock_fd, HOLD)
         try:
-            note = fs.read(lock_fd, memory.extent, 0)
-            if len(note) < memory.extent or not note.endswith(memory.lasting):
+            note = fs.read(lock_fd, BEGINNING, 0)
+            if len(note) < BEGINNING:
                 return None
-            checksum, mix, size, rows, safe, loud, previous, last, _ = GROWING.unpack_from(note)
+            mix, size, rows, safe, loud, previous, last, checksum = unpack(note)
             folder = fs.stat_handle(self._folder_fd)
             reached, _, beside, read = self._reach
-            head = self._place.head
             if (
-                crc32(note[CHECKED:]) != checksum
+                crc32(note[:GROWING], memory.seed) != checksum
                 or size < reached
                 or (size >= FULL and head.common is not None)
-                or fs.seek(segment_fd, 0, END) != size
+                or fs.seek(self._segment_fd, 0, END) != size
                 or folder.st_mtime_ns != self._folder_stamp
                 or not folder.st_nlink
                 or not head.is_at(memory.token, memory.git_index)
@@ -66,12 +63,10 @@ class StreamBeside(StreamPut):
                 return None
             if expect is not None:
                 check_expected(self.stream, expect, beside + rows)
-            now = self._place.clock()
+            now = self._clock()
             at = moment.iso(now)
             commit_id = ids.next_id(read if read > last else last, now, memory.writer)
-            body, end, line_sum = codec.sealed(content, commit_id, at, previous.decode())
-            line = laid_out(self._segment, commit_id, self._opening, body, end)
-            self._write_line(line, size)
+            line, line_sum = self._write_line(content, commit_id, at, previous.decode(), size)
             size += len(line)
             rows += 1
             if self._safe > safe:
@@ -80,10 +75,9 @@ class StreamBeside(StreamPut):
             mix = (mix + crc32(last)) & 0xFFFFFFFF
             if not quiet:
                 loud = size
+            growing = pack(mix, size, rows, safe, loud, line_sum.encode(), last)
             try:
-                fs.write_at(
-                    lock_fd, noted(mix, size, rows, safe, loud, line_sum.encode(), last, memory.lasting), 0
-                )
+                fs.write_at(lock_fd, growing + crc32(growing, memory.seed).to_bytes(4, "little"), 0)
             except OSError:
                 self._memory = None  # only a note: the next append compares it, whatever it says
             # Who goes the long way next reads what is noted now; nothing is remembered of it here.

@@ -52,22 +52,24 @@ class StreamFiles(StreamQuiet):
     def append(self, plan: Plan, cursor: Cursor, expect: int | None, op: str | None) -> Appended:
         if not self._sound:
             self.make_sound()
-        given = plan if type(plan) is Given and op is None else None
+        planned, unread = None, False
+        if type(plan) is Given and op is None:
+            planned, _, unread = plan
         try:
-            if given is not None and given.unread and cursor is self._start:
-                appended = self._append_beside(given.planned, cursor, expect)
+            if unread and planned is not None and cursor is self._start:
+                appended = self._append_beside(planned, expect)
                 if appended is not None:
                     return appended
             self.lock()
             try:
-                since = self._happened(cursor, given is not None and given.unread)
+                since = self._happened(cursor, unread)
                 memory = self._memory
-                if given is None or since < NOTHING or memory is None or self._is_full(memory):
+                if planned is None or since < NOTHING or memory is None or self._is_full(memory):
                     return self._append(plan, cursor, expect, op, since)
                 version = cursor["n"] + since
                 if expect is not None:
                     check_expected(self.stream, expect, version)
-                return self._put(given.planned, memory, cursor, version, cursor["h"], since)
+                return self._put(planned, memory, cursor, version, cursor["h"], since)
             finally:
                 if self._held:
                     self.unlock()
@@ -151,13 +153,13 @@ class StreamFiles(StreamQuiet):
 
     def _ready(self, memory: Memory, tail: Tail) -> Memory:
         """The memory with a segment that may be appended to: the current one if every condition holds (I2)."""
-        token, index = self._place.head.token(), self._place.head.index()
+        token, index = self._head.token(), self._head.index()
         if memory.segment < 0:
             memory = self._mended(memory)
         if memory.segment and memory.token == token and not self._is_full(memory):
             name = segments.name_of(self.stream, memory.writer, memory.segment)
             if memory.git_index != index:
-                if self._place.head.may_be_staged(f"{segments.EVENTS}/{self.stream}/{name}"):
+                if self._head.may_be_staged(f"{segments.EVENTS}/{self.stream}/{name}"):
                     return self._new_segment(memory, token, index)
                 memory = memory.but(git_index=index)
             mark = marks_in(tail.cursor).get(name)
@@ -171,7 +173,7 @@ class StreamFiles(StreamQuiet):
         return self._new_segment(memory, token, index)
 
     def _is_full(self, memory: Memory) -> bool:
-        return memory.size >= segments.FULL and self._place.head.common is not None
+        return memory.size >= segments.FULL and self._head.common is not None
 
     def _open_segment(self, name: str) -> bool:
         path = self._path(name)

@@ -10,7 +10,7 @@ import os
 
 from holdfast.fs import steps
 from holdfast.fs.port import END, HOLD, RELEASE
-from holdfast.store.note import Memory, decode_memory, encode_memory
+from holdfast.store.note import BEGINNING, UNKNOWN, Memory, decode_memory, encode_memory
 from holdfast.store.protocol import Cursor
 from holdfast.store.stream_reader import Place, StreamReader, reach_in
 
@@ -118,10 +118,10 @@ class StreamNote(StreamReader):
             self._starts_at(cursor)
         ):
             return ANYTHING
-        note = self._fs.read(self._lock_fd, memory.extent, 0)
+        note = self._fs.read(self._lock_fd, BEGINNING, 0)
         if not memory.follow(note):
             return ANYTHING
-        self._note = note
+        self._note = UNKNOWN
         offset, rows, _, _ = self._reach
         return memory.rows - rows if offset <= memory.size and self._is_as_noted(memory) else ANYTHING
 
@@ -161,7 +161,7 @@ class StreamNote(StreamReader):
         if folder.st_mtime_ns != self._folder_stamp or not folder.st_nlink:
             self._close_folder()  # there may be another one in its place
             return False
-        return fs.seek(self._segment_fd, 0, END) == memory.size and self._place.head.is_at(
+        return fs.seek(self._segment_fd, 0, END) == memory.size and self._head.is_at(
             memory.token, memory.git_index
         )
 

@@ -48,12 +48,10 @@ class StreamPut(StreamNote):
         draft, numbers, content, quiet = planned
         if content is None:
             content = codec.content_of(draft)
-        now = self._place.clock()
+        now = self._clock()
         at = moment.iso(now)
         commit_id = ids.next_id(head if head > memory.clock else memory.clock, now, memory.writer)
-        body, end, line_sum = codec.sealed(content, commit_id, at, memory.sum)
-        line = laid_out(self._segment, commit_id, self._opening, body, end)
-        self._write_line(line, memory.size)
+        line, line_sum = self._write_line(content, commit_id, at, memory.sum, memory.size)
         try:
             memory.grow(len(line), line_sum, commit_id, self._safe, quiet)
             if numbers:
@@ -74,14 +72,19 @@ class StreamPut(StreamNote):
         self._latest = latest
         return made(Appended, (codec.commit_of(draft, commit_id, at, line_sum), latest, version, False))
 
-    def _write_line(self, line: bytes, size: int) -> None:
-        """Write a line behind the ``size`` bytes that the segment has."""
+    def _write_line(
+        self, content: bytes, commit_id: str, at: str, previous: str, size: int
+    ) -> tuple[bytes, str]:
+        """Write the line of a commit behind the ``size`` bytes that the segment has; returns it, and its sum."""
+        body, end, line_sum = codec.sealed(content, commit_id, at, previous)
+        line = laid_out(self._segment, commit_id, self._opening, body, end)
         try:
             done = self._fs.write(self._segment_fd, line)
             if done < len(line):  # hardly ever
                 steps.write_whole(self._fs, self._segment_fd, line[done:])
         except OSError as error:
             raise self._not_written(error, size + len(line)) from error
+        return line, line_sum
 
     def _covering(self, cursor: Cursor, version: int, memory: Memory) -> Cursor:
         """The cursor moved behind the commit that was just written."""
@@ -97,7 +100,7 @@ class StreamPut(StreamNote):
         moved["h"] = commit_id
         lines, first = newest[3] + 1, newest[4] or commit_id
         moved["e"] = (name, memory.size, memory.rows, lines, first, commit_id, memory.sum, 0)
-        moved["q"] = memory.mix
+        moved["q"] = (name, memory.mix)
         return moved
 
     def _make_durable(self, size: int, safe: int, line: bytes) -> None:

@@ -33,43 +33,60 @@ class StreamQuiet(StreamBeside):
         if self._lock_fd < 0 or self._segment_fd < 0 or not isinstance(cursor, dict) or "q" not in cursor:
             return None
         names = self._names()
-        marks = {name: Mark(*mark) for name, mark in marks_in(cursor).items()}
-        mark = marks.get(self._segment)
-        if mark is None or not mark.sum or self._growing() != self._segment:
+        segment, mix = cursor["q"]
+        if segment != self._segment or self._growing() != segment:
             return None
-        with self.holding():  # a note may be behind its segment while somebody writes
-            memory = self._remembered(read_note(self._fs, self._lock_fd))
-            if memory is None or self._fs.seek(self._segment_fd, 0, END) != memory.size:
-                return None
+        memory = self._whole_note()
+        marks = {name: Mark(*mark) for name, mark in marks_in(cursor).items()}
+        mark = marks[segment]
         if (
-            segments.name_of(self.stream, memory.writer, memory.segment) != self._segment
+            memory is None
+            or segments.name_of(self.stream, memory.writer, memory.segment) != segment
             or not memory.loud <= mark.offset < memory.size
             or memory.clock <= cursor["h"]
             or not self._stands(names, marks, trusted=self._is_own(cursor))
         ):
             return None
         last = self._last_line(memory, mark.offset)
-        if last is None:
+        if last is None or last.id != memory.clock:
             return None
-        count = memory.rows - mark.rows
-        if count >= LONG_TAIL:
+        number = memory.rows - mark.rows
+        if number >= LONG_TAIL:
             self._settle(names)
-        version = cursor["n"] + count
-        lines = mark.lines + count
-        marks[self._segment] = Mark(
-            memory.size, memory.rows, lines, mark.first, memory.clock, memory.sum, mark.changed
+        version = cursor["n"] + number
+        marks[segment] = mark._replace(
+            offset=memory.size,
+            rows=memory.rows,
+            lines=mark.lines + number,
+            last=memory.clock,
+            sum=memory.sum,
         )
         faults = self._faults(cursor["f"]) if cursor["f"] else ()
-        mix = (memory.mix - cursor["q"]) & 0xFFFFFFFF
         moved = {
             "g": (self._serial, self._generation),
             "n": version,
             "h": memory.clock,
             "s": marks,
             "f": cursor["f"],
-            "q": memory.mix,
+            "q": (segment, memory.mix),
         }
-        return Tail([], moved, version, memory.clock, False, faults, Quiet(count, mix, last))
+        quiet = Quiet(number, (memory.mix - mix) & 0xFFFFFFFF, last)
+        return Tail([], moved, version, memory.clock, False, faults, quiet)
+
+    def _whole_note(self) -> Memory | None:
+        """A note that tells of all that is in the segment at hand. While somebody writes it may be a line behind: then,
+        and only then, the lock is waited for."""
+        memory = self._note_of_all()
+        if memory is None:
+            with self.holding():
+                memory = self._note_of_all()
+        return memory
+
+    def _note_of_all(self) -> Memory | None:
+        memory = self._remembered(read_note(self._fs, self._lock_fd))
+        if memory is None or self._fs.seek(self._segment_fd, 0, END) != memory.size:
+            return None
+        return memory
 
     def _stands(self, names: list[str], marks: dict[str, Mark], *, trusted: bool) -> bool:
         """Whether all that is before the marks is as it was read: the segment at hand up to its mark, others whole."""
@@ -80,7 +97,10 @@ class StreamQuiet(StreamBeside):
         if marks.keys() != set(names):
             return False
         for name, mark in marks.items():
-            found = self._fs.stat(self._path(name))
+            try:
+                found = self._fs.stat(self._path(name))
+            except FileNotFoundError:
+                return False  # taken away since it was listed
             if name == self._segment:
                 if found.st_ino != self._segment_node:
                     return False

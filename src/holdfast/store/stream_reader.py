@@ -45,9 +45,11 @@ class StreamReader:
     """The segments of one stream, for reading."""
 
     __slots__ = (
+        "_clock",
         "_folder_stamp",
         "_fs",
         "_generation",
+        "_head",
         "_listed",
         "_listed_at",
         "_own_generation",
@@ -76,6 +78,8 @@ class StreamReader:
         )  # marks this reader's cursors; an id() could come back in another reader
         self._place = place
         self._fs = place.fs
+        self._clock = place.clock
+        self._head = place.head
         self._segment_fd = -1
         self._segment_path = ""
         self._segment = ""
@@ -132,7 +136,7 @@ class StreamReader:
                 self._listed_at = stamp
                 self._generation += 1
             self._renew_listing(self._with_archived(self._own(self._fs.names(self.folder))))
-            now = self._place.clock() * 1_000_000
+            now = self._clock() * 1_000_000
             self._folder_stamp = stamp if stamp < now - _SETTLED_NS else -1
         return self._listed
 

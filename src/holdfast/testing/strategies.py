@@ -75,7 +75,6 @@ class Copy(Handle):
     def commit(
         self,
         rule: Rule | list[Event],
-        *,
         op: str | None = None,
         expect: int | None = None,
         quiet: bool = False,

@@ -15,7 +15,7 @@ from holdfast.core import fold, moment, sense
 from holdfast.core.commit import Commit, Draft, Event
 from holdfast.core.numbers import Mint
 from holdfast.errors import Conflict, Forbidden, NotFound, Usage
-from holdfast.store.protocol import Appended, Given, Ground, Plan, Planned
+from holdfast.store.protocol import Given, Ground, Plan, Planned
 from holdfast.typed import TYPE_CHECKING, Any, Record, Self, made
 from holdfast.workspace import gate
 from holdfast.workspace.working_set import WorkingSet
@@ -90,7 +90,6 @@ class Handle:
     def commit(
         self,
         rule: Rule | list[Event],
-        *,
         op: str | None = None,
         expect: int | None = None,
         quiet: bool = False,
@@ -109,7 +108,7 @@ class Handle:
         working_set = self._set
         plan: Plan
         if isinstance(rule, list):
-            if working_set.archived:
+            if working_set.is_archived():
                 raise _archived(self.stream)
             planned = self._planned(rule, op, _NONE, quiet)
             if self._lease is None:
@@ -122,15 +121,17 @@ class Handle:
                 # Others are writing: what they wrote by now is read and folded while they can go on writing.
                 working_set.refresh()
                 _ = working_set.state
-        store = self.workspace.store
-        appended = store.append(self.stream, plan, cursor=working_set.cursor, expect=expect, op=op)
-        if not appended.repeated:
-            if appended.cursor is None:
-                working_set.fell_behind(appended.version)
+        workspace = self.workspace
+        appended = workspace.store.append(self.stream, plan, working_set.cursor, expect, op)
+        commit, cursor, version, repeated = appended
+        if not repeated:
+            if cursor is None:
+                working_set.fell_behind(version)
             else:
                 working_set.took(appended)
-            self.workspace.changed(self, working_set.crowded)
-        return _receipt(appended)
+            workspace.changed(self, working_set.crowded)
+        commit_id, at, _, _, _, events, _ = commit
+        return made(Receipt, (_short_id(events), version, commit_id, at, repeated))
 
     def _under_lease(self, planned: Planned) -> Plan:
         """The plan for events that no rule has to judge, but only as long as the lease is held."""
@@ -150,7 +151,7 @@ class Handle:
         working_set.crowded = bool(tail.lines)
         if working_set.crowded:
             _ = working_set.state  # refuses, before writing, what this release cannot read
-        if working_set.archived:
+        if working_set.is_archived():
             raise _archived(self.stream)
 
     def _judging(self, rule: Rule, op: str | None) -> Plan:
@@ -164,7 +165,7 @@ class Handle:
             working_set.crowded = bool(ground.tail.lines)
             mint = Mint(working_set.state, ground.writer, ground.numbers)
             events = rule(working_set.state, mint)
-            if working_set.archived and any(event.type != "session.restored" for event in events):
+            if working_set.is_archived() and any(event.type != "session.restored" for event in events):
                 raise _archived(self.stream)
             return self._planned(events, op, mint.given)
 
@@ -254,11 +255,8 @@ def _archived(stream: str) -> Forbidden:
     )
 
 
-def _receipt(appended: Appended) -> Receipt:
-    commit, _, version, repeated = appended
-    short = ""
-    for _, data, _ in commit.events:
+def _short_id(events: tuple[Event, ...]) -> str:
+    for _, data, _ in events:
         if "id" in data and isinstance(data["id"], str):
-            short = data["id"]
-            break
-    return made(Receipt, (short, version, commit.id, commit.at, repeated))
+            return data["id"]
+    return ""

@@ -82,8 +82,7 @@ class WorkingSet:
         """Which commits are in the state, as a seal has it: ``head`` and ``mix``."""
         return self.state if self._pending or not self._top else self._top
 
-    @property
-    def archived(self) -> bool:
+    def is_archived(self) -> bool:
         """Whether the session was put away, as far as has been folded: what is pending is mostly the own last note."""
         return bool((self._state or self._top).get("archived"))
 

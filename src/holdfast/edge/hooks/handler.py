@@ -59,7 +59,7 @@ class Call:
         workspace = self.workspace
         try:
             found = workspace.for_host(self.name, self.conversation).session
-            if found.peek().archived:
+            if found.peek().is_archived():
                 found = workspace.pick().session
                 workspace.bind_host(self.name, self.conversation, found)
         except NoSession:

@@ -8,7 +8,6 @@ import pytest
 
 from holdfast.store import replay
 from holdfast.store.journal import Entry
-from holdfast.store.note import Memory
 from holdfast.store.stream_files import StreamFiles
 from holdfast.store.stream_put import StreamPut
 from holdfast.store.stream_reader import Place
@@ -113,9 +112,8 @@ def test_a_journal_that_holds_only_the_own_line_is_caught(monkeypatch: pytest.Mo
     """A commit must not be acknowledged ahead of one that it follows and that somebody still waits for."""
     honest = StreamPut._make_durable
 
-    def careless(self: StreamPut, memory: Memory, line: bytes) -> None:
-        memory.safe = memory.size - len(line)
-        honest(self, memory, line)
+    def careless(self: StreamPut, size: int, safe: int, line: bytes) -> None:
+        honest(self, size, size - len(line), line)
 
     monkeypatch.setattr(StreamPut, "_make_durable", careless)
     (protocol,) = (protocol for protocol in PROTOCOLS if protocol.name == "journals overtaken")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 from functools import lru_cache
-from struct import Struct
 from zlib import crc32
 
 from holdfast.core import ids
@@ -17,6 +16,11 @@ from holdfast.core.stream import flat
 from holdfast.fs import steps
 from holdfast.fs.port import FileSystem
 from holdfast.typed import Any
+
+try:
+    from _struct import Struct  # ``struct`` is a file more to load, and has nothing else
+except ImportError:  # an interpreter without the private module
+    from struct import Struct
 
 _NOTE = 1 << 16
 _USUAL_NOTE = 1024
@@ -112,10 +116,8 @@ class Memory:
             self.safe = safe
 
     def follow(self, note: bytes) -> bool:
-        """Take over what others noted since, if they have only written lines; otherwise nothing, and False. The
-        beginning of the note is enough.
-
-        Also of a note that is not whole: a power cut or a failed write can leave the beginning of one and the end of
+        """Take over what others noted since, if they have only written lines; otherwise nothing, and False. So it is
+        also if the note is not whole: a power cut or a failed write can leave the beginning of one and the end of
         another."""
         if len(note) < BEGINNING or not self.lasting:
             return False

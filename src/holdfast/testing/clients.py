@@ -78,7 +78,7 @@ class _Client:
         given = self.rng.random() < 0.4
         op = None if given else mark
         draft = Draft((Event("x.mark", {"mark": mark}),), self.name, "tool", op)
-        planned = Planned(draft, {}, content_of(draft))
+        planned = Planned(draft, {}, content_of(draft), quiet=len(draft.events) == 1)
 
         def look(ground: Ground) -> Planned:
             list(ground.tail.lines)

@@ -58,7 +58,7 @@ def append(
     as a busy writer does that has no rule to ask, leaves unread what others wrote, and cannot repeat the operation.
     """
     draft = Draft(events_of(op), "witness", "tool", None if hurried else op)
-    planned = Planned(draft, {}, content_of(draft))
+    planned = Planned(draft, {}, content_of(draft), quiet=len(draft.events) == 1)
 
     def plan(ground: Ground) -> Planned:
         return planned

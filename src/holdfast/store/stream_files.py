@@ -12,7 +12,7 @@ from _thread import allocate_lock
 from holdfast.core import commit as codec
 from holdfast.core import ids
 from holdfast.fs import steps
-from holdfast.fs.port import END
+from holdfast.fs.port import END, HOLD
 from holdfast.store import kept, segments
 from holdfast.store.note import Memory, read_note
 from holdfast.store.numbered import check_expected, check_op
@@ -60,7 +60,10 @@ class StreamFiles(StreamQuiet):
                 appended = self._append_beside(planned, expect)
                 if appended is not None:
                     return appended
-            self.lock()
+            if self._lock_fd < 0:
+                self._open_lock()
+            self._fs.lock(self._lock_fd, HOLD)
+            self._held = True
             try:
                 since = self._happened(cursor, unread)
                 memory = self._memory

@@ -107,7 +107,7 @@ class StreamNote(StreamReader):
         So many commits, only if they may be left ``unread``: they are all of this place and in the segment at hand, and
         the note says all that the next commit must know of them.
         """
-        if cursor is self._latest and self._is_latest(cursor):
+        if self._is_latest(cursor):
             return NOTHING
         # What follows may renew the note and then be refused: the old cursor would look new again.
         self._latest = None
@@ -130,11 +130,9 @@ class StreamNote(StreamReader):
         if cursor is not self._latest or cursor is None:
             return False
         memory, note = self._memory, self._note
-        return (
-            memory is not None
-            and self._fs.read(self._lock_fd, len(note), 0) == note
-            and self._is_as_noted(memory)
-        )
+        if memory is None or self._fs.read(self._lock_fd, len(note), 0) != note:
+            return False
+        return self._is_as_noted(memory)
 
     def _starts_at(self, cursor: Cursor) -> bool:
         """Whether a cursor is this handle's own, with nothing wrong before it: others' commits behind it can be left

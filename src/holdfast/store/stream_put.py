@@ -6,6 +6,7 @@ from holdfast.core import commit as codec
 from holdfast.core import ids, moment
 from holdfast.errors import HoldfastError, Unavailable, UnknownOutcome
 from holdfast.fs import steps
+from holdfast.fs.port import RELEASE
 from holdfast.store import segments
 from holdfast.store.blanks import laid_out
 from holdfast.store.journal import Journal
@@ -56,12 +57,13 @@ class StreamPut(StreamNote):
             memory.grow(len(line), line_sum, commit_id, self._safe, quiet)
             if numbers:
                 memory = memory.but(numbers={**memory.numbers, **numbers})
-            self._alone = self._alone + 1 if since == NOTHING and not numbers else 0
-            if self._alone > ALONE and 0 <= now - self._noted_at < LAG_MS:
+            self._alone = alone = self._alone + 1 if since == NOTHING and not numbers else 0
+            if alone > ALONE and 0 <= now - self._noted_at < LAG_MS:
                 self._unnoted = True  # others go by the note; while there are none it can wait
             else:
                 self._remember(memory, now)
-            self.unlock()
+            self._held = False
+            self._fs.lock(self._lock_fd, RELEASE)
             version += 1
             # Before the wait for the disk, while all that it needs is at hand.
             latest = None if since > NOTHING else self._covering(cursor, version, memory)
@@ -70,7 +72,9 @@ class StreamPut(StreamNote):
             self.close()
             raise UnknownOutcome(f"{self.stream}: a file call failed ({error.strerror}).") from error
         self._latest = latest
-        return made(Appended, (codec.commit_of(draft, commit_id, at, line_sum), latest, version, False))
+        events, by, origin, op = draft
+        commit = made(codec.Commit, (commit_id, at, by, origin, op, events, line_sum))
+        return made(Appended, (commit, latest, version, False))
 
     def _write_line(
         self, content: bytes, commit_id: str, at: str, previous: str, size: int
@@ -99,8 +103,7 @@ class StreamPut(StreamNote):
         moved["n"] = version
         moved["h"] = commit_id
         lines, first = newest[3] + 1, newest[4] or commit_id
-        moved["e"] = (name, memory.size, memory.rows, lines, first, commit_id, memory.sum, 0)
-        moved["q"] = (name, memory.mix)
+        moved["e"] = (name, memory.size, memory.rows, lines, first, commit_id, memory.sum, 0, memory.mix)
         return moved
 
     def _make_durable(self, size: int, safe: int, line: bytes) -> None:

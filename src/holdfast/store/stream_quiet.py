@@ -30,10 +30,10 @@ class StreamQuiet(StreamBeside):
     def _quiet_beyond(self, cursor: Cursor) -> Tail | None:
         """What is beyond the cursor, if that is only quiet commits in the segment at hand; None if it is anything else,
         or cannot be told without reading it."""
-        if self._lock_fd < 0 or self._segment_fd < 0 or not isinstance(cursor, dict) or "q" not in cursor:
+        if self._lock_fd < 0 or self._segment_fd < 0 or not isinstance(cursor, dict) or "e" not in cursor:
             return None
         names = self._names()
-        segment, mix = cursor["q"]
+        segment, *_, mix = cursor["e"]
         if segment != self._segment or self._growing() != segment:
             return None
         memory = self._whole_note()
@@ -54,13 +54,8 @@ class StreamQuiet(StreamBeside):
         if number >= LONG_TAIL:
             self._settle(names)
         version = cursor["n"] + number
-        marks[segment] = mark._replace(
-            offset=memory.size,
-            rows=memory.rows,
-            lines=mark.lines + number,
-            last=memory.clock,
-            sum=memory.sum,
-        )
+        lines = mark.lines + number
+        newest = (memory.size, memory.rows, lines, mark.first, memory.clock, memory.sum, mark.changed)
         faults = self._faults(cursor["f"]) if cursor["f"] else ()
         moved = {
             "g": (self._serial, self._generation),
@@ -68,7 +63,7 @@ class StreamQuiet(StreamBeside):
             "h": memory.clock,
             "s": marks,
             "f": cursor["f"],
-            "q": (segment, memory.mix),
+            "e": (segment, *newest, memory.mix),
         }
         quiet = Quiet(number, (memory.mix - mix) & 0xFFFFFFFF, last)
         return Tail([], moved, version, memory.clock, False, faults, quiet)

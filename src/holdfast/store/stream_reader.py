@@ -326,11 +326,12 @@ class StreamReader:
 
 def marks_in(cursor: dict[str, Any]) -> dict[str, Mark]:
     """How far each segment had been read. ``e`` has the newest mark of the one that the cursor's handle was writing to,
-    beside all others: hundreds of segments must not make an append dearer."""
+    beside all others: hundreds of segments must not make an append dearer. Behind it, the note's ``mix`` at that mark.
+    """
     marks: dict[str, Mark] = cursor["s"]
     if "e" not in cursor:
         return marks
-    name, *mark = cursor["e"]
+    name, *mark, _ = cursor["e"]
     return {**marks, name: Mark(*mark)}
 
 

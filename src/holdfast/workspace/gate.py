@@ -52,14 +52,15 @@ def passed(handle: Handle, draft: Draft) -> tuple[Draft, bytes]:
     """The draft as it may be written, and its content; raises ``SecretFound`` where it may not be written."""
     content = content_of(draft)
     events, _, _, op = draft
-    colons = COLONS if op is None else COLONS + 1
+    colons, braces = COLONS if op is None else COLONS + 1, 0
     for kind, data, _ in events:
         own = _colons_of(kind, *data)
         if not own:
             break
         colons += own
+        braces += BRACES_OF_EVENT
     else:
-        sign = may_be_in(content, colons, BRACES_OF_EVENT * len(events))
+        sign = may_be_in(content, colons, braces)
         if sign is False or (sign is None and not _may_hold(draft)):
             return draft, content
     judged = _judged(handle, draft)

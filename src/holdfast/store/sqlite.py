@@ -93,15 +93,29 @@ class SqliteStore:
     ) -> Appended:
         checked_stream(stream)
         with self._lock:
-            self._begin()
+            if self._connected().in_transaction:
+                raise plan_wrote()
             try:
-                done = self._append(stream, plan, cursor, expect, op)
-                if not done.repeated:
-                    self._run("COMMIT", unsure=True)
-                    self._ends[stream] = (*done.cursor, done.commit.id)
-                return done
-            finally:
-                self._end()
+                return self._append_in_turn(stream, plan, cursor, expect, op)
+            except HoldfastError:
+                raise
+            except BaseException:
+                self._disconnect()  # interrupted, at whatever moment: what is closed holds nobody up
+                raise
+
+    def _append_in_turn(
+        self, stream: str, plan: Plan, cursor: Cursor, expect: int | None, op: str | None
+    ) -> Appended:
+        self._begin()
+        try:
+            done = self._append(stream, plan, cursor, expect, op)
+            if not done.repeated:
+                self._ends.pop(stream, None)  # until it is known that this is the end
+                self._run("COMMIT", unsure=True)
+                self._ends[stream] = (*done.cursor, done.commit.id)
+            return done
+        finally:
+            self._end()
 
     def _append(
         self, stream: str, plan: Plan, cursor: Cursor, expect: int | None, op: str | None

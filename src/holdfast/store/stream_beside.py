@@ -43,8 +43,8 @@ class StreamBeside(StreamPut):
         ):
             return None
         fs, lock_fd, head, held = self._fs, self._lock_fd, self._head, True
-        fs.lock(lock_fd, HOLD)
         try:
+            fs.lock(lock_fd, HOLD)  # inside: an interrupt right behind it must not leave the stream held
             note = fs.read(lock_fd, BEGINNING, 0)
             if len(note) < BEGINNING:
                 return None

@@ -11,6 +11,7 @@ from _thread import allocate_lock
 
 from holdfast.core import commit as codec
 from holdfast.core import ids
+from holdfast.errors import HoldfastError
 from holdfast.fs import steps
 from holdfast.fs.port import END, HOLD
 from holdfast.store import kept, segments
@@ -62,9 +63,10 @@ class StreamFiles(StreamQuiet):
                     return appended
             if self._lock_fd < 0:
                 self._open_lock()
-            self._fs.lock(self._lock_fd, HOLD)
             self._held = True
             try:
+                # Inside: an interrupt right behind it must not leave the stream held.
+                self._fs.lock(self._lock_fd, HOLD)
                 since = self._happened(cursor, unread)
                 memory = self._memory
                 if planned is None or since < NOTHING or memory is None or self._is_full(memory):
@@ -76,7 +78,13 @@ class StreamFiles(StreamQuiet):
             finally:
                 if self._held:
                     self.unlock()
+        except HoldfastError:
+            raise
         except OSError:
+            self.close()
+            raise
+        except BaseException:
+            self._memory, self._unnoted = None, False  # interrupted: it may be half of what was written
             self.close()
             raise
 

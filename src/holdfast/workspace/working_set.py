@@ -62,10 +62,22 @@ class WorkingSet:
             self._state = json.loads(self._body) if self._body else fold.blank(self._kind)
             self._body = b""
         if self._pending:
-            fold.fold(self._state, self._pending)
+            try:
+                fold.fold(self._state, self._pending)
+            except HoldfastError:
+                raise
+            except BaseException:
+                self._start_over()  # interrupted: some of them are in it, and nobody knows which
+                raise
             self._pending = []
             self._top = {}
         return self._state
+
+    def _start_over(self) -> None:
+        """Know nothing: the next reading is of the whole stream."""
+        self.version = self._saved = 0
+        self.head, self.cursor, self.faults = ids.ZERO, None, ()
+        self._state, self._top, self._body, self._pending = None, {}, b"", []
 
     @property
     def shown(self) -> dict[str, Any]:
@@ -102,11 +114,8 @@ class WorkingSet:
         if tail.cursor is self.cursor:
             return False  # nothing new, or left unread
         if tail.restarted:
-            self._state = fold.blank(self._kind)
-            self._top, self._body = {}, b""
-            self._pending = []
-            self._saved = 0
-            fold.fold(self._state, tail.lines)
+            state = fold.fold(fold.blank(self._kind), tail.lines)
+            self._state, self._top, self._body, self._pending, self._saved = state, {}, b"", [], 0
         elif tail.quiet is not None:
             fold.skip(self.state, *tail.quiet)
             self._top, self._durable = {}, False
@@ -119,7 +128,7 @@ class WorkingSet:
 
     def took(self, commit: Commit, cursor: Cursor, version: int) -> None:
         """Take in the commit that was just appended behind everything taken in so far."""
-        self._pending.append(commit)
+        self._pending += [commit]  # from here on nothing is called: an interrupt sees all of it or nothing
         self._durable = True
         self.version, self.head, self.cursor = version, commit.id, cursor
         if version % EVERY == 0:  # of all who write, only the one whose commit this is keeps a snapshot

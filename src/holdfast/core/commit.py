@@ -202,9 +202,8 @@ def following(line: bytes, previous: str) -> str | None:
     something is wrong with it, which ``fault_of`` names. Nearly every line that is read is such a one."""
     if not line.startswith(_HEAD) or not ids.is_encoded_id(line[_ID_AT:_ID_END]):
         return None
-    alone = blake2b(
-        line[:-TAIL_LENGTH], digest_size=16
-    ).hexdigest()  # as in ``chain``: every line passes here
+    # As in ``chain``: every line passes here.
+    alone = blake2b(line[:-TAIL_LENGTH], digest_size=16).hexdigest()
     right = alone[:ALONE] + blake2b((previous + alone).encode(), digest_size=_TIED).hexdigest()
     return right if line.endswith(f',"sum":"{right}"}}'.encode()) else None
 

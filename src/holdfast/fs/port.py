@@ -17,6 +17,7 @@ from holdfast.typed import Protocol
 __all__ = ["END", "HOLD", "RELEASE", "THROUGH", "FileSystem"]
 
 THROUGH = getattr(os, "RWF_DSYNC", 0)
+"""How a journal is written; 0 where a system knows no such way, and a sync follows instead."""
 
 
 class FileSystem(Protocol):

@@ -39,6 +39,7 @@ STATES = {
     "journal": 600,
     "journal of a dead process": 600,
     "journals of two": 600,
+    "alone": 600,
     "beside others": 600,
     "journals overtaken": 500,
     "journal and git": 250,

@@ -35,6 +35,12 @@ def _many(bench: Bench, store: FilesStore) -> None:
         bench.append(store)
 
 
+def _alone(bench: Bench, store: FilesStore) -> None:
+    """Nobody else appends, and there is no rule to ask."""
+    for _ in range(6):
+        bench.append(store, hurried=True)
+
+
 def _beside(bench: Bench, store: FilesStore) -> None:
     """Another process appends too, and nobody reads what the other one wrote."""
     other = bench.store()
@@ -127,6 +133,7 @@ CASES: dict[str, tuple[Callable[[Bench], None], Write]] = {
     "doctor_fix": (_torn_tail, _fix),
     "journal": (_journals, _many),
     "journal_closed": (_journals, _close),
+    "alone": (_busy, _alone),
     "beside_others": (_busy, _beside),
     "dead_journal": (half_lost, _append),
     "new_git_head": (_in_git, _new_head),

@@ -18,6 +18,9 @@ from holdfast.testing.protocols import PROTOCOLS
 from holdfast.testing.witness import Violation
 from holdfast.testing.wrapped import KilledAt
 
+PLAIN = "sync .state/events/sessions/kim/SESSION/SEGMENT after write"
+JOURNAL = "sync .state/local/journals/JOURNAL after write"
+
 NEEDLESS = {
     # The next append's own sync covers the truncation too, and until then nothing behind it is acknowledged.
     "sync .state/events/sessions/kim/SESSION/SEGMENT after truncate",
@@ -29,7 +32,7 @@ NEEDLESS = {
 
 TELLING = {
     "sync_read .state/events/sessions/kim/SESSION/SEGMENT": "reader keeps snapshot",
-    "sync .state/local/journals/JOURNAL after write": "journal",
+    JOURNAL: "journal",
     "sync_folder .state/local/journals": "journal",
 }
 """Of the protocols that make a sync, the one that shows what it is for; it is tried first."""
@@ -97,11 +100,14 @@ def test_a_dropped_sync_is_caught(name: str) -> None:
     )
 
 
-PLAIN = "sync .state/events/sessions/kim/SESSION/SEGMENT after write"
+@pytest.mark.parametrize("name", ["journal", "alone", "beside others"])
+def test_a_journal_that_is_not_synced_is_caught_on_every_way(name: str) -> None:
+    """The long way of an append and both short ones make sure of a commit before they acknowledge it."""
+    assert _caught_by(JOURNAL, [protocol for protocol in PROTOCOLS if protocol.name == name])
 
 
 @pytest.mark.parametrize(
-    "name", ["journal", "journal of a dead process", "journals of two", "journal and git"]
+    "name", ["journal", "alone", "journal of a dead process", "journals of two", "journal and git"]
 )
 def test_a_journal_that_begins_again_too_early_is_caught(name: str) -> None:
     """Where commits are made sure of in journals, the segment must be synced before a journal begins again or goes."""

@@ -18,11 +18,11 @@ from holdfast.store.note import BEGINNING, GROWING, UNKNOWN, pack, unpack
 from holdfast.store.numbered import check_expected
 from holdfast.store.protocol import Appended, Planned
 from holdfast.store.segments import FULL
-from holdfast.store.stream_put import StreamPut
+from holdfast.store.stream_alone import StreamAlone
 from holdfast.typed import made
 
 
-class StreamBeside(StreamPut):
+class StreamBeside(StreamAlone):
     """A stream that others append to at the same time."""
 
     __slots__ = ()

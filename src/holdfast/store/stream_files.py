@@ -57,8 +57,12 @@ class StreamFiles(StreamQuiet):
         if type(plan) is Given and op is None:
             planned, _, unread = plan
         try:
-            if unread and planned is not None and cursor is self._start:
-                appended = self._append_beside(planned, expect)
+            if planned is not None and cursor is not None:
+                appended = None
+                if cursor is self._latest:
+                    appended = self._append_alone(planned, cursor, expect)
+                elif unread and cursor is self._start:
+                    appended = self._append_beside(planned, expect)
                 if appended is not None:
                     return appended
             if self._lock_fd < 0:

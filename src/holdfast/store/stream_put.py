@@ -120,12 +120,7 @@ class StreamPut(StreamNote):
         else:
             if wanting > len(line):
                 line = self._fs.read(self._segment_fd, wanting, safe)
-            try:
-                kept = journal.put(self._segment, safe, line)
-            except OSError:
-                self._give_journal_up()
-                raise
-            if not kept:
+            if not journal.put(self._segment, safe, line):
                 self._empty_journal()
         self._safe = size
 
@@ -151,14 +146,6 @@ class StreamPut(StreamNote):
                 self._mended(memory)
         if self._journal is not None:
             self._journal.clear()
-
-    def _give_journal_up(self) -> None:
-        """Go on without the journal."""
-        self._empty_journal()
-        if self._journal is not None:
-            self._journal.remove()
-            self._journal = None
-        self._until_journal = 16 * self._place.habit.after
 
     def _leave_journal(self) -> None:
         """Leave the journal as it is, for whoever uses the stream next: its segment could not be synced."""

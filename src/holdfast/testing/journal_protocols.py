@@ -6,6 +6,7 @@ import os
 
 from holdfast.fs import steps
 from holdfast.store.journal import BLOCK, Habit
+from holdfast.store.stream_note import ALONE
 from holdfast.testing.laboratory import STREAM, Bench
 from holdfast.testing.wrapped import DuringSync, KilledAt
 
@@ -85,6 +86,22 @@ def beside_others(bench: Bench) -> None:
     two.close()
 
 
+def alone(bench: Bench) -> None:
+    """One busy process appends behind its own last commit, so often that its note lags; it is killed, and the next one
+    goes on."""
+    _with_journals(bench)
+    bench.settle_folders()
+    dying = KilledAt(bench.fs, 1 << 30)
+    store = bench.store(dying)
+    for _ in range(ALONE + 4):
+        bench.append(store, hurried=True)
+    dying.die()
+    store = bench.store()
+    for _ in range(3):
+        bench.append(store, hurried=True)
+    store.close()
+
+
 def journals_overtaken(bench: Bench) -> None:
     """A second process with a journal is acknowledged while the first one still waits for the sync of its own."""
     _with_journals(bench, JOURNALS._replace(size=32 * BLOCK, window=2 * BLOCK))  # neither syncs the segment
@@ -121,6 +138,7 @@ JOURNAL_PROTOCOLS = (
     journal,
     journal_of_a_dead_process,
     journals_of_two,
+    alone,
     beside_others,
     journals_overtaken,
     journal_and_git,

@@ -19,9 +19,10 @@ from functools import lru_cache
 
 from holdfast.core.commit import Draft, Event, content_of
 from holdfast.core.secret_signs import (
-    BRACES_OF_EVENT,
-    COLONS,
-    COLONS_OF_EVENT,
+    MARKS,
+    MARKS_OF_EVENT,
+    MARKS_OF_NAME,
+    MARKS_OF_OP,
     is_name,
     may_be_in,
     may_hold,
@@ -52,15 +53,14 @@ def passed(handle: Handle, draft: Draft) -> tuple[Draft, bytes]:
     """The draft as it may be written, and its content; raises ``SecretFound`` where it may not be written."""
     content = content_of(draft)
     events, _, _, op = draft
-    colons, braces = COLONS if op is None else COLONS + 1, 0
+    marks = MARKS if op is None else MARKS + MARKS_OF_OP
     for kind, data, _ in events:
-        own = _colons_of(kind, *data)
+        own = _marks_of(kind, *data)
         if not own:
             break
-        colons += own
-        braces += BRACES_OF_EVENT
+        marks += own
     else:
-        sign = may_be_in(content, colons, braces)
+        sign = may_be_in(content, marks)
         if sign is False or (sign is None and not _may_hold(draft)):
             return draft, content
     judged = _judged(handle, draft)
@@ -76,11 +76,11 @@ def _may_hold(draft: Draft) -> bool:
 
 
 @lru_cache(maxsize=256)  # events of one type have the same names time and again
-def _colons_of(kind: str, *fields: Any) -> int:
-    """How many colons the JSON of an event has for itself; 0 if its fields' names can be secrets, or tell of one."""
+def _marks_of(kind: str, *fields: Any) -> bytes:
+    """The marks that the JSON of an event has for itself; none if its fields' names can be secrets, or tell of one."""
     if kind in _PAIRED or (kind.startswith("x.") and _may_name("\n".join(map(str, fields)))):
-        return 0
-    return COLONS_OF_EVENT + len(fields)
+        return b""
+    return MARKS_OF_EVENT + len(fields) * MARKS_OF_NAME
 
 
 def _may_name(names: str) -> bool:

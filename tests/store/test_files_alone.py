@@ -1,0 +1,195 @@
+"""One handle behind its own last commit: the short way leaves what the long way leaves, and sees as much."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.store.test_files_crowded import (
+    STREAM,
+    Writer,
+    forget_the_note,
+    merge_a_clone,
+    move_head,
+    segments,
+    tear,
+)
+
+from holdfast.core.commit import Draft, Event, content_of
+from holdfast.errors import Conflict
+from holdfast.store.files import FilesStore
+from holdfast.store.journal import BLOCK, Habit
+from holdfast.store.note import decode_memory
+from holdfast.store.protocol import Appended, Cursor, Given, Planned
+from holdfast.store.segments import FULL
+from holdfast.store.stream_alone import StreamAlone
+from holdfast.store.stream_note import ALONE, LAG_MS
+
+TRIED = StreamAlone._append_alone
+
+
+def _watch(patch: pytest.MonkeyPatch, gone: list[bool]) -> None:
+    def watched(self: StreamAlone, *given: Any) -> Appended | None:
+        appended = TRIED(self, *given)
+        gone.append(appended is not None)
+        return appended
+
+    patch.setattr(StreamAlone, "_append_alone", watched)
+
+
+@pytest.fixture
+def short_ways(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """For each append that tried the short way, whether it could be gone."""
+    gone: list[bool] = []
+    _watch(monkeypatch, gone)
+    return gone
+
+
+@pytest.fixture
+def writer(tmp_path: Path, short_ways: list[bool]) -> Writer:
+    """A writer in a git repository that has gone the short way for a while."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("1" * 40)
+    writer = Writer(tmp_path, busy=True)
+    writer.append()
+    time.sleep(0.06)  # the folder's time stamp has settled
+    for _ in range(ALONE + 4):
+        writer.append()
+    assert short_ways[-ALONE:] == [True] * ALONE
+    return writer
+
+
+BEFORE = 1 + ALONE + 4
+
+
+class Twin:
+    """A store whose clock and dice are given, so that two of them write the same bytes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.now = time.time_ns() // 1_000_000 + 3_600_000  # the folder's time stamp is long settled
+        self.store = FilesStore(
+            str(folder / ".state"),
+            clock=lambda: self.now,
+            bits=Random(7).getrandbits,
+            habit=Habit(after=1, size=8 * BLOCK, window=2 * BLOCK),
+        )
+        self.cursor: Cursor = None
+
+    def append(self, length: int, later: int, *, known: bool, quiet: bool) -> Appended:
+        self.now += later
+        draft = Draft((Event("x.test", {"text": "w" * length}),), "ada", "agent")
+        planned = Planned(draft, {}, content_of(draft), quiet)
+        plan = Given(planned, lambda ground: None) if known else lambda ground: planned
+        done = self.store.append(STREAM, plan, self.cursor)
+        self.cursor = done.cursor
+        return done
+
+    def noted(self) -> list[Any]:
+        """What the note says, but for the inode that it lies in."""
+        (lock,) = (self.folder / ".state" / "local" / "locks").iterdir()
+        memory = decode_memory(lock.read_bytes())
+        assert memory is not None
+        return [getattr(memory, name) for name in memory.__slots__ if name not in ("node", "lasting", "seed")]
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from([0, 30, 200, 5000, 9000]), st.sampled_from([0, 1, LAG_MS]), st.booleans()),
+    min_size=5,
+    max_size=40,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(steps=STEPS)
+def test_the_short_way_leaves_what_the_long_way_leaves(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int, bool]]
+) -> None:
+    """Whatever is written when: segment, note, cursor and answer are the same, byte for byte, on both ways."""
+    short, long = (Twin(tmp_path_factory.mktemp(name)) for name in ("short", "long"))
+    long.now = short.now
+    gone: list[bool] = []
+    for length, later, quiet in steps:
+        with pytest.MonkeyPatch.context() as patch:
+            _watch(patch, gone)
+            one = short.append(length, later, known=True, quiet=quiet)
+        two = long.append(length, later, known=False, quiet=quiet)
+        assert one._replace(cursor=None) == two._replace(cursor=None)
+        assert [one.cursor[key] for key in "nhef"] == [two.cursor[key] for key in "nhef"]
+        assert short.noted() == long.noted()
+    assert gone[2:] == [True] * (len(steps) - 3)  # the first one makes the folder, two find out how it stands
+    (one_segment,), (two_segment,) = segments(short.folder), segments(long.folder)
+    assert one_segment.name == two_segment.name
+    assert one_segment.read_bytes() == two_segment.read_bytes()
+    for twin in (short, long):
+        twin.store.close()
+    assert short.noted() == long.noted()
+
+
+@pytest.mark.parametrize(
+    ("disturb", "version"),
+    [(merge_a_clone, 2), (move_head, 1), (tear, 1), (forget_the_note, 1)],
+    ids=["merge", "head", "torn", "note"],
+)
+def test_the_short_way_is_not_gone_when_something_happened(
+    writer: Writer,
+    tmp_path: Path,
+    short_ways: list[bool],
+    disturb: Callable[[Path], None],
+    version: int,
+) -> None:
+    """A merged segment, a moved HEAD, a torn tail or a lost note: the next append sees it and goes the long way."""
+    disturb(tmp_path)
+    done = writer.append()
+    assert short_ways[-1] is False
+    assert done.version == BEFORE + version
+    fresh = Writer(tmp_path).store
+    assert fresh.read(STREAM).version == BEFORE + version
+    assert [fault for fault in fresh.check() if not fault.harmless] == []
+
+
+def test_the_short_way_sees_others(writer: Writer, tmp_path: Path, short_ways: list[bool]) -> None:
+    """A commit of another process is seen by the plan before the next one is written behind it."""
+    other = Writer(tmp_path, busy=True)
+    theirs = other.append().commit.id
+    done = writer.append()
+    assert short_ways[-1] is False
+    assert len(writer.seen) == 1
+    assert (done.version, done.commit.id > theirs) == (BEFORE + 2, True)
+
+
+def test_the_short_way_does_not_follow_a_replaced_segment(writer: Writer, tmp_path: Path) -> None:
+    """Where a program put another file in the place of the segment, nothing is written into the one that is gone."""
+    (segment,) = segments(tmp_path)
+    copy = tmp_path / "copy"
+    copy.write_bytes(segment.read_bytes())
+    copy.rename(segment)
+    writer.append()
+    assert Writer(tmp_path).store.read(STREAM).version == BEFORE + 1
+
+
+def test_an_expected_version_is_checked_on_the_short_way(writer: Writer, short_ways: list[bool]) -> None:
+    """Who expects another version is refused, nothing is written, and the next append is none the wiser."""
+    with pytest.raises(Conflict):
+        writer.append(expect=BEFORE - 1)
+    assert writer.append(expect=BEFORE).version == BEFORE + 1
+    assert short_ways[-1]
+    assert writer.store.check() == []
+
+
+def test_a_full_segment_ends_the_short_way(writer: Writer, tmp_path: Path) -> None:
+    """In git, a segment that has reached its length is not appended to, whichever way the commits came."""
+    text = "word " * 50_000
+    for _ in range(FULL // len(text) + 2):
+        draft = Draft((Event("x.test", {"text": text}),), "ada", "agent")
+        plan = Given(Planned(draft, {}, content_of(draft)), lambda ground: None)
+        writer.cursor = writer.store.append(STREAM, plan, writer.cursor).cursor
+    first, *others = segments(tmp_path)
+    assert others
+    assert first.stat().st_size < FULL + 4 * len(text)

@@ -30,7 +30,9 @@ _DEVICES = frozenset(
 
 def next_id(last: str | bytes, now_ms: int, writer: str) -> str:
     """The first id of ``writer`` that is later than ``last`` and not before the wall clock."""
-    clock = int(last[:16], 16) + 1
+    global _newest
+    known, clock = _newest
+    clock = clock + 1 if last is known else int(last[:16], 16) + 1
     wall = now_ms << _COUNTER
     if clock <= wall <= _LATEST:
         clock = wall
@@ -39,7 +41,13 @@ def next_id(last: str | bytes, now_ms: int, writer: str) -> str:
             f"A commit here has the last id that there can be ({LAST}), so none can follow; nothing was written.",
             hint="`holdfast doctor` names its file and line. Go on in a new session.",
         )
-    return f"{clock.to_bytes(8, 'big').hex()}-{writer}"  # a format specification takes twice as long
+    commit_id = f"{clock.to_bytes(8, 'big').hex()}-{writer}"  # a format specification takes twice as long
+    _newest = (commit_id, clock)
+    return commit_id
+
+
+_newest: tuple[str | bytes, int] = (ZERO, 0)
+"""The id that was made last, and its clock: mostly the next one follows it."""
 
 
 def milliseconds(commit_id: str) -> int:

@@ -6,7 +6,6 @@ Plain arithmetic on the civil calendar: importing a calendar module would cost m
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from holdfast.errors import Usage
 
@@ -23,11 +22,18 @@ LATEST = 253_402_300_799_999
 
 def iso(ms: int) -> str:
     """The text of a moment; moments outside the years 1 to 9999 are moved to the nearest one inside."""
-    text = _to_second(ms // 1000)
-    return f"{text}.{ms % 1000:03d}Z" if text else iso(EARLIEST if ms < EARLIEST else LATEST)
+    global _second
+    second, text = _second
+    if ms // 1000 != second:
+        second, text = _second = ms // 1000, _to_second(ms // 1000)
+    # A format specification would take twice as long.
+    return f"{text}.{str(ms % 1000 + 1000)[1:]}Z" if text else iso(EARLIEST if ms < EARLIEST else LATEST)
 
 
-@lru_cache(maxsize=4)  # commits come many to the second
+_second = (0, "1970-01-01T00:00:00")
+"""The second that was asked for last, and its text: commits come many to the second."""
+
+
 def _to_second(seconds: int) -> str:
     if not EARLIEST <= seconds * 1000 <= LATEST:
         return ""

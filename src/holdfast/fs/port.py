@@ -74,6 +74,9 @@ class FileSystem(Protocol):
     def stat(self, path: str) -> os.stat_result:
         """What is at the path, not following a link in the last part."""
 
+    def exists(self, path: str) -> bool:
+        """Whether something is at the path, for where nothing mostly is: ``stat`` would have to raise an error."""
+
     def stat_handle(self, fd: int) -> os.stat_result:
         """What is behind the handle."""
 

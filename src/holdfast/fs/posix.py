@@ -36,6 +36,10 @@ def open(path: str, flags: int, mode: int = 0o644) -> int:
     return os.open(path, flags | _ALWAYS, mode)
 
 
+def exists(path: str) -> bool:
+    return os.access(path, os.F_OK)
+
+
 def make_folder(path: str) -> None:
     os.mkdir(path, 0o755)
 

@@ -51,10 +51,11 @@ class GitHead:
     def __init__(self, fs: FileSystem, folder: str) -> None:
         self._fs = fs
         self._places = find_git(fs, folder)
-        self._watched: list[str] = []
-        self._stamps: list[Stamp] = []
+        self._watched: list[tuple[str, Stamp]] = []
         self._token = NO_GIT
         self._head = NO_GIT
+        self._index_path = os.path.join(self._places[0], "index") if self._places else ""
+        self._index: tuple[Stamp, str] = (None, NO_GIT)
 
     @property
     def common(self) -> str | None:
@@ -83,22 +84,25 @@ class GitHead:
         """A text that differs from every earlier one once git may have committed something; empty without git."""
         if self._places is None:
             return NO_GIT
-        if self._watched and [self._stamp(path) for path in self._watched] == self._stamps:
+        if self._watched and self._is_unmoved():
             return self._token
         git, common = self._places
-        self._watched, self._stamps = [], []
+        self._watched = []
         # Stamps are taken before reading: a change in between shows up as a changed stamp the next time.
-        self._watch(os.path.join(git, "HEAD"))
+        head = os.path.join(git, "HEAD")
+        self._watch(head)
         self._watch(os.path.join(common, "refs", "stash"))
-        self._head = self._resolve(common, _read(self._fs, self._watched[0]).strip())
-        stamps = " ".join("-" if stamp is None else _text(stamp) for stamp in self._stamps)
+        self._head = self._resolve(common, _read(self._fs, head).strip())
+        stamps = " ".join("-" if stamp is None else _text(stamp) for _, stamp in self._watched)
         self._token = f"{self._head}{_THEN}{stamps}"
         return self._token
 
     def index(self) -> str:
         """A text that differs once something was staged; empty without git or index."""
-        stamp = self._stamp(os.path.join(self._places[0], "index")) if self._places else None
-        return _text(stamp) if stamp else ""
+        stamp = self._stamp(self._index_path) if self._places else None
+        if stamp != self._index[0]:
+            self._index = (stamp, _text(stamp) if stamp else NO_GIT)
+        return self._index[1]
 
     def is_at(self, token: str, index: str) -> bool:
         """Whether neither HEAD nor the index has moved since they were asked for."""
@@ -110,7 +114,7 @@ class GitHead:
         """Whether git's index may hold a file whose path ends in ``path``."""
         if self._places is None:
             return False
-        index = os.path.join(self._places[0], "index")
+        index = self._index_path
         try:
             if self._fs.stat(index).st_size > _LARGEST_INDEX:
                 return True
@@ -145,8 +149,23 @@ class GitHead:
         return f"{ref} {_read(self._fs, tables)}".strip()
 
     def _watch(self, path: str) -> None:
-        self._watched.append(path)
-        self._stamps.append(self._stamp(path))
+        self._watched.append((path, self._stamp(path)))
+
+    def _is_unmoved(self) -> bool:
+        """Whether all that was read is as it was. Asked at every append, so nothing is raised for what is not there."""
+        fs = self._fs
+        try:
+            for path, stamp in self._watched:
+                if stamp is None:
+                    if fs.exists(path):
+                        return False
+                else:
+                    found = fs.stat(path)
+                    if (found.st_ino, found.st_mtime_ns, found.st_size) != stamp:
+                        return False
+        except OSError:
+            return False
+        return True
 
     def _stamp(self, path: str) -> Stamp:
         try:

@@ -32,7 +32,7 @@ _STICKY: dict[int, frozenset[str]] = {
 }
 """Which later calls fail too when an error has come to stay: a full disk still reads, a dead one does not."""
 
-_NEVER = frozenset(["close", "unlock", "stat_handle", "seek"])
+_NEVER = frozenset(["close", "unlock", "exists", "stat_handle", "seek"])
 """Calls that fail only with errors that say something about the program."""
 
 

@@ -101,6 +101,9 @@ class Wrapped:
     def stat(self, path: str) -> os.stat_result:
         return self.around("stat", path, lambda: self.inner.stat(path))
 
+    def exists(self, path: str) -> bool:
+        return self.around("exists", path, lambda: self.inner.exists(path))
+
     def stat_handle(self, fd: int) -> os.stat_result:
         return self.around("stat_handle", self.paths.get(fd, ""), lambda: self.inner.stat_handle(fd))
 

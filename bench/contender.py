@@ -51,6 +51,8 @@ class Contender:
     open_reach = 100_000
     """The longest history at which opening is measured."""
     opens = True
+    has_target = False
+    """Whether a figure to reach depends on this contender: those that have one also take turns among themselves."""
 
     def missing(self) -> str | None:
         """Why this contender cannot run here, or None."""

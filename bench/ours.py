@@ -58,6 +58,7 @@ class Files(Contender):
     name = FILES
     about = 'session.record("x.bench", {...}) in a workspace folder'
     open_reach = 1_000_000
+    has_target = True
 
     def missing(self) -> str | None:
         return _missing()
@@ -169,20 +170,24 @@ class _SessionAppender(Appender):
 
 class _StoreAppender(Appender):
     def __init__(self, where: str) -> None:
+        from holdfast.core.commit import Draft, Event, content_of
+        from holdfast.store.protocol import Given, Planned
+
         self.workspace = _open(where)
         self.store = self.workspace.store
         self.stream = self.workspace.session().stream
         self.cursor = self.store.read(self.stream).cursor
         self.number = 0
 
-    def append(self) -> None:
-        from holdfast.core.commit import Draft, Event
-        from holdfast.store.protocol import Planned
+        def plan(number: int) -> Given:
+            draft = Draft((Event(EVENT, record(number)),), USER, "agent")
+            return Given(Planned(draft, {}, content_of(draft)), lambda ground: None)
 
+        self.plan = plan
+
+    def append(self) -> None:
         self.number += 1
-        draft = Draft((Event(EVENT, record(self.number)),), USER, "agent")
-        planned = Planned(draft, {})
-        self.cursor = self.store.append(self.stream, lambda ground: planned, cursor=self.cursor).cursor
+        self.cursor = self.store.append(self.stream, self.plan(self.number), self.cursor).cursor
 
     def close(self) -> None:
         self.workspace.close()

@@ -23,6 +23,7 @@ def line(number: int, worker: int = 0) -> bytes:
 class RawFile(Contender):
     name = RAW
     about = "one os.write to an open file, one fdatasync, the line made beforehand"
+    has_target = True
 
     def fill(self, folder: str, count: int) -> None:
         with open(os.path.join(folder, LOG), "wb") as log:
@@ -70,6 +71,7 @@ class RawSqlite(Contender):
     name = RAW_SQLITE
     about = "sqlite3, WAL, synchronous FULL: BEGIN IMMEDIATE, one INSERT, COMMIT"
     limit = RAW_SQLITE
+    has_target = True
 
     def fill(self, folder: str, count: int) -> None:
         connection = connect(folder)

@@ -20,6 +20,8 @@ def render(result: Row) -> str:
     ):
         if key in result:
             parts.append(draw(result[key]["rows"]))
+        if key == "append" and key in result:
+            parts.append(_close(result[key]["close"]))
     parts.append(_targets(result["targets"]))
     return "\n\n".join(parts)
 
@@ -88,6 +90,21 @@ def _append(rows: Sequence[Row]) -> str:
             )
         )
     return _table("1. One durable append of about 200 bytes", heads, body)
+
+
+def _close(rows: Sequence[Row]) -> str:
+    heads = ("in close turns", "processor", "x its raw limit", "p50 us", "rounds")
+    body = [
+        (
+            row["contender"],
+            row["processor"],
+            _bracket(row["ratio_to_limit"]),
+            _bracket(row["us"], "{:.0f}"),
+            str(row["rounds"]),
+        )
+        for row in rows
+    ]
+    return _table("   The same without history, those with a figure to reach, by processor", heads, body)
 
 
 def _open(rows: Sequence[Row]) -> str:

@@ -11,6 +11,8 @@ class Settings(NamedTuple):
     append_histories: tuple[int, ...]
     append_rounds: int
     append_block: int
+    close_rounds: int
+    """Rounds on each processor, of those whose figures have targets."""
     open_histories: tuple[int, ...]
     open_rounds: int
     processes: tuple[int, ...]
@@ -26,6 +28,7 @@ FULL = Settings(
     append_histories=(0, 1_000, 100_000),
     append_rounds=40,
     append_block=20,
+    close_rounds=100,
     open_histories=(1_000, 100_000, 1_000_000),
     open_rounds=40,
     processes=(1, 2, 4, 8),
@@ -40,6 +43,7 @@ QUICK = Settings(
     append_histories=(0, 1_000),
     append_rounds=6,
     append_block=10,
+    close_rounds=6,
     open_histories=(1_000, 10_000),
     open_rounds=6,
     processes=(1, 8),

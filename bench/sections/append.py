@@ -10,12 +10,15 @@ from time import process_time_ns
 from typing import Any
 
 from bench import stats
-from bench.contender import RAW, Appender, Contender
+from bench.contender import RAW, RAW_SQLITE, Appender, Contender
 from bench.settings import Settings
 
 SLOW_NS = 20_000_000.0
 """An append above this is measured once in a round, and only in some rounds."""
 SLOW_EVERY = 8
+PROCESSORS = 4
+"""So many processors are tried one after the other, of a machine that has more."""
+ALL = "all"
 
 
 class Lane:
@@ -61,12 +64,13 @@ def run(
                 say(f"append: preparing {contender.name} at {history:,}")
                 lanes.append(_lane(contender, history, folder))
     _take_turns(lanes, settings, say)
+    close = _take_close_turns(lanes, settings, say)
     rows += [_row(lane, lanes) for lane in lanes]
     names = [contender.name for contender in contenders]
     rows.sort(key=lambda row: (row["history"], names.index(row["contender"])))
     for lane in lanes:
         lane.appender.close()
-    return {"rows": rows, "flat": _flatness(lanes)}
+    return {"rows": rows, "flat": _flatness(lanes), "close": close}
 
 
 def _lane(contender: Contender, history: int, folder: str) -> Lane:
@@ -90,6 +94,73 @@ def _take_turns(lanes: list[Lane], settings: Settings, say: Callable[[str], None
             lane.run(turn, settings.append_block)
         gc.collect()
     gc.unfreeze()
+
+
+def _take_close_turns(
+    lanes: Sequence[Lane], settings: Settings, say: Callable[[str], None]
+) -> list[dict[str, Any]]:
+    """Those that have a target, right after one another, with no history, on one processor after the other: where the
+    disk's interrupts arrive, a sync takes two thirds of what it takes elsewhere, and a scheduler may stay with either.
+    """
+    shortest = min(settings.append_histories)
+    rows = []
+    for limit in (RAW, RAW_SQLITE):
+        group = [
+            lane
+            for lane in lanes
+            if lane.contender.has_target and lane.contender.limit == limit and lane.history == shortest
+        ]
+        say(f"append: {', '.join(lane.contender.name for lane in group)} in close turns")
+        taken = {processor: _close(group, processor, settings) for processor in _processors()}
+        for lane in group:
+            every: list[tuple[float, float]] = []
+            for processor, medians in taken.items():
+                pairs = list(zip(medians[lane], medians[group[0]], strict=True))
+                every += pairs
+                rows.append(_close_row(lane, str(processor), pairs))
+            if len(taken) > 1:
+                rows.append(_close_row(lane, ALL, every))
+    return rows
+
+
+def _processors() -> list[int | str]:
+    if not hasattr(os, "sched_setaffinity"):
+        return [ALL]
+    return list(sorted(os.sched_getaffinity(0))[:PROCESSORS])
+
+
+def _close(group: Sequence[Lane], processor: int | str, settings: Settings) -> dict[Lane, list[float]]:
+    """The medians of each lane's blocks."""
+    allowed = os.sched_getaffinity(0) if isinstance(processor, int) else set()
+    medians: dict[Lane, list[float]] = {lane: [] for lane in group}
+    order = list(group)
+    shuffle = random.Random(2).shuffle
+    try:
+        if isinstance(processor, int):
+            os.sched_setaffinity(0, {processor})
+        gc.collect()
+        gc.freeze()
+        for _ in range(settings.close_rounds):
+            shuffle(order)
+            for lane in order:
+                medians[lane].append(stats.median(lane.appender.block(settings.append_block)))
+        gc.unfreeze()
+    finally:
+        if allowed:
+            os.sched_setaffinity(0, allowed)
+    return medians
+
+
+def _close_row(lane: Lane, processor: str, pairs: Sequence[tuple[float, float]]) -> dict[str, Any]:
+    own, base = zip(*pairs, strict=True)
+    return {
+        "contender": lane.contender.name,
+        "processor": processor,
+        "limit": lane.contender.limit,
+        "ratio_to_limit": stats.paired(own, base),
+        "us": stats.spread([ns / 1000 for ns in own]),
+        "rounds": len(pairs),
+    }
 
 
 def _find(lanes: Sequence[Lane], name: str, history: int) -> Lane | None:

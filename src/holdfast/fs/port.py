@@ -39,7 +39,7 @@ class FileSystem(Protocol):
         """Append to a handle that was opened with ``O_APPEND``; may write fewer bytes than asked."""
 
     def write_at(self, fd: int, data: bytes, offset: int) -> int:
-        """Overwrite in place. Only for notes, which may be lost: never for history."""
+        """Overwrite in place. Only for what may be lost, such as notes: never for history."""
 
     def truncate(self, fd: int, size: int) -> None:
         """Cut the file. Only for a torn tail, under the lock, after the tail was saved aside."""

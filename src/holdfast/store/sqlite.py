@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import weakref
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from threading import RLock
@@ -21,34 +20,16 @@ from holdfast.core.stream import checked_note, checked_stream, flat
 from holdfast.errors import Damaged, HoldfastError, Unavailable
 from holdfast.fs import posix
 from holdfast.fs.port import HOLD, RELEASE, FileSystem
-from holdfast.store import sqlite_file
+from holdfast.store import sqlite_file, sqlite_fork, sqlite_sql
 from holdfast.store.numbered import check_expected, check_op, closed, place_of, plan_wrote
-from holdfast.store.protocol import Appended, Capabilities, Cursor, Fault, Ground, Plan, Tail
+from holdfast.store.protocol import Appended, Capabilities, Cursor, Fault, Given, Ground, Plan, Tail
 from holdfast.store.sqlite_rows import Row, checked, head_of, is_text, row
-from holdfast.typed import Any
+from holdfast.typed import Any, made
 
-_FROM = """
-SELECT commits.seq, commits.id, commits.line FROM streams JOIN commits ON commits.stream = streams.number
-WHERE streams.name = ? AND commits.seq >= ? ORDER BY commits.seq
-"""
-_BACK = """
-SELECT commits.seq, commits.id, commits.line FROM streams JOIN commits ON commits.stream = streams.number
-WHERE streams.name = ? AND commits.seq <= ? ORDER BY commits.seq DESC LIMIT ?
-"""
-_BY_OP = """
-SELECT commits.seq, commits.line FROM streams JOIN commits ON commits.stream = streams.number
-WHERE streams.name = ? AND commits.op = ?
-"""
-_ADD = """
-INSERT INTO commits (stream, seq, id, op, line)
-VALUES ((SELECT number FROM streams WHERE name = ?), ?, ?, ?, ?)
-"""
-_PUT = "INSERT INTO notes (name, data) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET data = excluded.data"
-_FORGET_NOTES = (
-    "DELETE FROM notes WHERE (name >= ? AND name < ?) OR name GLOB ?"  # "0" is the letter after "/"
-)
 _PAGE = 256
 _MOST_ENDS = 1000
+_ALONE = 2
+"""Own commits in a row, after which a store takes it that nobody else is writing."""
 _NO_END = (1 << 63) - 1
 
 
@@ -62,6 +43,7 @@ class SqliteStore:
         clock: Callable[[], int],
         fs: FileSystem = posix,
         random: Callable[[int], bytes] = os.urandom,
+        room_after: int = 16,
     ) -> None:
         # Two names of one file must lead to one lock, so links are resolved first.
         self._path = os.path.realpath(path)
@@ -78,10 +60,13 @@ class SqliteStore:
         self._writer = ""
         self._ends: dict[str, tuple[int, str, str]] = {}  # of streams whose last commit is this store's own
         self._data_version = -1
+        self._alone = 0  # own commits in a row, with nobody else's between them
+        self._room_after = self._until_room = room_after
+        """Appends before the write-ahead log is lengthened ahead of its use; that costs as much as a few syncs."""
         self._closed = False
         with self._lock:
             self._connected()
-        _open_stores.add(self)
+        sqlite_fork.watch(self)
 
     def append(
         self,
@@ -91,11 +76,12 @@ class SqliteStore:
         expect: int | None = None,
         op: str | None = None,
     ) -> Appended:
-        checked_stream(stream)
         with self._lock:
-            if self._connected().in_transaction:
-                raise plan_wrote()
             try:
+                done = self._append_alone(stream, plan, cursor, expect) if type(plan) is Given else None
+                if done is not None:
+                    return done
+                checked_stream(stream)
                 return self._append_in_turn(stream, plan, cursor, expect, op)
             except HoldfastError:
                 raise
@@ -103,12 +89,47 @@ class SqliteStore:
                 self._disconnect()  # interrupted, at whatever moment: what is closed holds nobody up
                 raise
 
+    def _append_alone(self, stream: str, plan: Given, cursor: Cursor, expect: int | None) -> Appended | None:
+        """Append behind this store's own last commit, in one statement that finds no row to follow, or another one in
+        its place, if anything has happened since; None, and nothing done, if so, or if it is not worth trying."""
+        db, end = self._db, self._ends.get(stream)
+        draft, _, content, _ = plan.planned
+        if db is None or end is None or draft.op is not None or self._alone < _ALONE or db.in_transaction:
+            return None
+        count, last_sum, head = end
+        if cursor != [count, last_sum] or (expect is not None and expect != count) or self._until_room == 1:
+            return None
+        if self._until_room:
+            self._until_room -= 1
+        now, seq = self._clock(), count + 1
+        line, commit = encode(draft, ids.next_id(head, now, self._writer), iso(now), last_sum, content)
+        del self._ends[stream]  # until it is known that this is the end
+        self._take_turn()
+        try:
+            found = db.execute(sqlite_sql.FOLLOW, (seq, commit.id, line[:-1], stream, count, head)).rowcount
+        except sqlite3.IntegrityError:
+            found = 0  # somebody else's commit has the place
+        except sqlite3.Error as error:
+            raise self._failed(error, unsure=True) from error
+        finally:
+            if self._queue is not None:
+                self._fs.lock(self._queue, RELEASE)
+        if found != 1:
+            self._alone = 0
+            return None
+        self._ends[stream] = (seq, commit.sum, commit.id)
+        return made(Appended, (commit, [seq, commit.sum], seq, False))
+
     def _append_in_turn(
         self, stream: str, plan: Plan, cursor: Cursor, expect: int | None, op: str | None
     ) -> Appended:
         self._begin()
         try:
             done = self._append(stream, plan, cursor, expect, op)
+            if self._until_room:
+                self._until_room -= 1
+                if not self._until_room:
+                    sqlite_file.make_room(self._fs, self._path)
             if not done.repeated:
                 self._ends.pop(stream, None)  # until it is known that this is the end
                 self._run("COMMIT", unsure=True)
@@ -120,7 +141,7 @@ class SqliteStore:
     def _append(
         self, stream: str, plan: Plan, cursor: Cursor, expect: int | None, op: str | None
     ) -> Appended:
-        if op is not None and is_text(op) and (found := self._rows(_BY_OP, (stream, op))):
+        if op is not None and is_text(op) and (found := self._rows(sqlite_sql.BY_OP, (stream, op))):
             return self._repeated(stream, *found[0])
         tail, previous = self._fresh_tail(stream, cursor)
         check_expected(stream, expect, tail.version)
@@ -135,7 +156,7 @@ class SqliteStore:
         )
         if seq == 1:
             self._run("INSERT INTO streams (name) VALUES (?) ON CONFLICT DO NOTHING", (stream,))
-        self._run(_ADD, (stream, seq, commit.id, op, line[:-1]))
+        self._run(sqlite_sql.ADD, (stream, seq, commit.id, op, line[:-1]))
         return Appended(commit, [seq, commit.sum], seq, repeated=False)
 
     def _fresh_tail(self, stream: str, cursor: Cursor) -> tuple[Tail, str]:
@@ -145,6 +166,7 @@ class SqliteStore:
             self._ends.clear()
             self._data_version = data_version
         count, last_sum, head = self._ends.get(stream, (0, "", ""))
+        self._alone = self._alone + 1 if count else 0
         if count and cursor == [count, last_sum]:
             return Tail([], cursor, count, head, False, ()), last_sum
         return self._tail(stream, cursor)
@@ -162,7 +184,7 @@ class SqliteStore:
         with self._lock:
             if not newest_first:
                 return self._tail(stream, cursor)[0]
-            last = self._rows(_BACK, (stream, _NO_END, 1))
+            last = self._rows(sqlite_sql.BACK, (stream, _NO_END, 1))
             version = last[0][0] if last else 0
             head = head_of(last[0]) if last else ids.ZERO
             at = [version, sum_of(last[0][2]) if last else GENESIS]
@@ -171,14 +193,14 @@ class SqliteStore:
     def _tail(self, stream: str, cursor: Cursor) -> tuple[Tail, str]:
         """What is beyond the cursor, and the sum that the next line is chained to."""
         count, last_sum = place_of(cursor) or (0, "")
-        rows: list[Row] = self._rows(_FROM, (stream, count))
+        rows: list[Row] = self._rows(sqlite_sql.FROM, (stream, count))
         if count:
             # The row that the cursor stands on comes along: it proves the cursor, and tells version and head.
             fits = bool(rows) and rows[0][0] == count and sum_of(rows[0][2]) == last_sum
             if fits and len(rows) == 1:
                 return Tail([], [count, last_sum], count, id_of(rows[0][2]), False, ()), last_sum
             if not fits:
-                rows = self._rows(_FROM, (stream, 1))
+                rows = self._rows(sqlite_sql.FROM, (stream, 1))
         else:
             fits = last_sum == GENESIS
         if not rows:
@@ -195,7 +217,7 @@ class SqliteStore:
         while seq > 0:
             with self._lock:
                 # One row more than the page: it proves its follower, and the next page's history.
-                rows: list[Row] = self._rows(_BACK, (stream, seq, _PAGE + 1))
+                rows: list[Row] = self._rows(sqlite_sql.BACK, (stream, seq, _PAGE + 1))
             if not rows or sum_of(rows[0][2]) != last_sum:
                 return  # forgotten while it was being read
             rows.reverse()
@@ -221,7 +243,7 @@ class SqliteStore:
                 if data is None:
                     self._run("DELETE FROM notes WHERE name = ?", (name,))
                 else:
-                    self._run(_PUT, (name, data))
+                    self._run(sqlite_sql.PUT, (name, data))
                 self._run("COMMIT", unsure=True)
             finally:
                 self._end(durable=False)
@@ -239,7 +261,7 @@ class SqliteStore:
             try:
                 self._ends.pop(stream, None)
                 self._run("DELETE FROM streams WHERE name = ?", (stream,))
-                self._run(_FORGET_NOTES, (stream + "/", stream + "0", "local/*/" + flat(stream)))
+                self._run(sqlite_sql.FORGET_NOTES, (stream + "/", stream + "0", "local/*/" + flat(stream)))
                 self._run("COMMIT", unsure=True)
                 # The write-ahead log still has the old pages; forgotten means gone from every file.
                 if self._rows("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]:
@@ -247,6 +269,7 @@ class SqliteStore:
                         f"{stream} is removed, but a reader of {self._path} holds on to its old pages.",
                         hint="End that reader, then forget the stream once more.",
                     )
+                self._until_room = self._room_after
             finally:
                 self._end()
 
@@ -269,6 +292,16 @@ class SqliteStore:
         with self._lock:
             self._closed = True
             self._disconnect()
+
+    def rest(self) -> None:
+        """Give up the connection before a fork, and keep all threads waiting until ``wake``."""
+        self._lock.acquire()
+        if self._db is None or not self._db.in_transaction:
+            self._disconnect()
+
+    def wake(self) -> None:
+        """Go on after a fork, on either side."""
+        self._lock.release()
 
     def _begin(self, *, durable: bool = True) -> None:
         """Queue, then begin to write; ``_end`` must follow."""
@@ -360,6 +393,7 @@ class SqliteStore:
 
     def _disconnect(self) -> None:
         self._ends.clear()
+        self._until_room = self._room_after  # who is the last to leave takes the write-ahead log away
         db, self._db = self._db, None
         file, self._file = self._file, None
         queue, self._queue = self._queue, None
@@ -370,27 +404,3 @@ class SqliteStore:
             sqlite_file.leave(file)
         if queue is not None:
             self._fs.close(queue)
-
-
-_open_stores: weakref.WeakSet[SqliteStore] = weakref.WeakSet()
-_resting: list[list[SqliteStore]] = []
-
-
-def _before_fork() -> None:
-    """SQLite's connections must not cross a fork: each store goes to rest, and both sides connect afresh."""
-    stores = sorted(_open_stores, key=id)
-    for store in stores:
-        store._lock.acquire()
-        if store._db is None or not store._db.in_transaction:
-            store._disconnect()
-    sqlite_file.LOOKING.acquire()  # of another thread: nobody would give it back in the child
-    _resting.append(stores)
-
-
-def _after_fork() -> None:
-    sqlite_file.LOOKING.release()
-    for store in _resting.pop():
-        store._lock.release()
-
-
-os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

@@ -17,7 +17,7 @@ from contextlib import suppress
 
 from holdfast.core import ids
 from holdfast.errors import Damaged, Forbidden, HoldfastError, Newer, Refused, Unavailable, UnknownOutcome
-from holdfast.fs.port import FileSystem
+from holdfast.fs.port import END, FileSystem
 
 APPLICATION = 0x686F6C64  # "hold"
 MIGRATIONS = ("0001_streams.sql", "0002_notes.sql")
@@ -28,9 +28,13 @@ _HEADER = 100
 _LOG_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 _LOG_HEADER = 32
 _LOG_FRAME = 24
+_ROOM = _LOG_HEADER + 1000 * (_LOG_FRAME + 4096)
+"""Bytes of a log from which on SQLite begins it anew: it is not lengthened beyond that."""
 _BUSY_SECONDS = 30.0
 _DAMAGED = frozenset([sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT])
 _FORBIDDEN = frozenset([sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH])
+_NOT_BEGUN = _FORBIDDEN | {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+"""Said before anything is written, so also a statement that would have committed has not."""
 _PRAGMAS = (
     "PRAGMA synchronous=FULL",
     "PRAGMA foreign_keys=ON",
@@ -181,6 +185,25 @@ def connect(path: str, mode: str = "rw") -> sqlite3.Connection:
     return db
 
 
+def make_room(fs: FileSystem, path: str) -> None:
+    """Lengthen the write-ahead log ahead of its use, with zeros, which SQLite takes for no frames and overwrites: then
+    a sync has no new length to write (docs/decisions/0045-short-ways-alone.md). The caller is in a transaction that
+    writes: nobody else appends to the log. If there is no space, it stays as it was."""
+    try:
+        fd = fs.open(path + "-wal", os.O_RDWR)
+        try:
+            size = fs.seek(fd, 0, END)
+            if size < _ROOM:
+                try:
+                    fs.write_at(fd, bytes(_ROOM - size), size)  # on the disk with the next commit
+                except OSError:
+                    fs.truncate(fd, size)
+        finally:
+            fs.close(fd)
+    except OSError:
+        pass  # only for speed
+
+
 def version_of(path: str, db: sqlite3.Connection) -> int:
     version = int(db.execute("PRAGMA user_version").fetchone()[0])
     _check_version(path, version)
@@ -232,7 +255,7 @@ def translated(error: sqlite3.Error, path: str, *, unsure: bool) -> HoldfastErro
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in _DAMAGED:
         return Damaged(f"{path} is damaged: {error}.")
-    if unsure:
+    if unsure and code not in _NOT_BEGUN:
         return UnknownOutcome(
             f"Writing to {path} failed half-way ({error}): the commit may or may not be stored."
         )

@@ -54,7 +54,7 @@ def opener(engine: str) -> Callable[[str], Store]:
         return lambda folder: FilesStore(
             os.path.join(folder, ".state"), clock=wall_clock, fs=fs, habit=JOURNALS
         )
-    return lambda folder: SqliteStore(os.path.join(folder, "state.db"), clock=wall_clock)
+    return lambda folder: SqliteStore(os.path.join(folder, "state.db"), clock=wall_clock, room_after=3)
 
 
 def histories(

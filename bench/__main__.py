@@ -18,6 +18,7 @@ from bench.settings import FULL, QUICK, SECTIONS
 CONTENDERS: tuple[Contender, ...] = (
     raw.RawFile(),
     raw.RawSqlite(),
+    raw.RawSqliteInUse(),
     *ours.CONTENDERS,
     peers.LangGraph(),
     peers.OpenAI(),

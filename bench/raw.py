@@ -93,6 +93,21 @@ class RawSqlite(Contender):
         return len(json.loads("[" + ",".join(row[0] for row in rows) + "]"))
 
 
+class RawSqliteInUse(RawSqlite):
+    """A log that SQLite has begun anew is overwritten and no longer grows: its syncs have no length to write."""
+
+    name = "raw sqlite, log in use"
+    about = "the same behind 1,200 commits of the same connection"
+    append_reach = 0
+    opens = False
+
+    def appender(self, folder: str) -> Appender:
+        appender = super().appender(folder)
+        for _ in range(1_200):
+            appender.append()
+        return appender
+
+
 class _SqliteAppender(Appender):
     def __init__(self, folder: str) -> None:
         self.connection = connect(folder)

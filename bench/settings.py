@@ -12,7 +12,7 @@ class Settings(NamedTuple):
     append_rounds: int
     append_block: int
     close_rounds: int
-    """Rounds on each processor, of those whose figures have targets."""
+    """Rounds on each processor, of those whose figures have targets; so few that a new SQLite log is not full yet."""
     open_histories: tuple[int, ...]
     open_rounds: int
     processes: tuple[int, ...]
@@ -28,7 +28,7 @@ FULL = Settings(
     append_histories=(0, 1_000, 100_000),
     append_rounds=40,
     append_block=20,
-    close_rounds=100,
+    close_rounds=45,
     open_histories=(1_000, 100_000, 1_000_000),
     open_rounds=40,
     processes=(1, 2, 4, 8),

@@ -64,7 +64,7 @@ def run(
                 say(f"append: preparing {contender.name} at {history:,}")
                 lanes.append(_lane(contender, history, folder))
     _take_turns(lanes, settings, say)
-    close = _take_close_turns(lanes, settings, say)
+    close = _take_close_turns(contenders, settings, folder, say)
     rows += [_row(lane, lanes) for lane in lanes]
     names = [contender.name for contender in contenders]
     rows.sort(key=lambda row: (row["history"], names.index(row["contender"])))
@@ -73,8 +73,8 @@ def run(
     return {"rows": rows, "flat": _flatness(lanes), "close": close}
 
 
-def _lane(contender: Contender, history: int, folder: str) -> Lane:
-    place = os.path.join(folder, "append", f"{contender.name}-{history}".replace(" ", "-"))
+def _lane(contender: Contender, history: int, folder: str, section: str = "append") -> Lane:
+    place = os.path.join(folder, section, f"{contender.name}-{history}".replace(" ", "-"))
     os.makedirs(place)
     contender.fill(place, history)
     return Lane(contender, history, contender.appender(place))
@@ -97,29 +97,30 @@ def _take_turns(lanes: list[Lane], settings: Settings, say: Callable[[str], None
 
 
 def _take_close_turns(
-    lanes: Sequence[Lane], settings: Settings, say: Callable[[str], None]
+    contenders: Sequence[Contender], settings: Settings, folder: str, say: Callable[[str], None]
 ) -> list[dict[str, Any]]:
     """Those that have a target, right after one another, with no history, on one processor after the other: where the
     disk's interrupts arrive, a sync takes two thirds of what it takes elsewhere, and a scheduler may stay with either.
     """
-    shortest = min(settings.append_histories)
     rows = []
     for limit in (RAW, RAW_SQLITE):
-        group = [
-            lane
-            for lane in lanes
-            if lane.contender.has_target and lane.contender.limit == limit and lane.history == shortest
-        ]
-        say(f"append: {', '.join(lane.contender.name for lane in group)} in close turns")
-        taken = {processor: _close(group, processor, settings) for processor in _processors()}
-        for lane in group:
+        group = [one for one in contenders if one.has_target and one.limit == limit and not one.missing()]
+        taken: dict[str, dict[str, list[float]]] = {}
+        for processor in _processors():
+            say(f"append: {', '.join(one.name for one in group)} in close turns, processor {processor}")
+            # Anew for each: a database that has been written to for a while has another log than a new one.
+            lanes = [_lane(one, 0, folder, f"close-{processor}") for one in group]
+            taken[str(processor)] = _close(lanes, processor, settings)
+            for lane in lanes:
+                lane.appender.close()
+        for one in group:
             every: list[tuple[float, float]] = []
-            for processor, medians in taken.items():
-                pairs = list(zip(medians[lane], medians[group[0]], strict=True))
+            for name, medians in taken.items():
+                pairs = list(zip(medians[one.name], medians[limit], strict=True))
                 every += pairs
-                rows.append(_close_row(lane, str(processor), pairs))
+                rows.append(_close_row(one, name, pairs))
             if len(taken) > 1:
-                rows.append(_close_row(lane, ALL, every))
+                rows.append(_close_row(one, ALL, every))
     return rows
 
 
@@ -129,10 +130,10 @@ def _processors() -> list[int | str]:
     return list(sorted(os.sched_getaffinity(0))[:PROCESSORS])
 
 
-def _close(group: Sequence[Lane], processor: int | str, settings: Settings) -> dict[Lane, list[float]]:
-    """The medians of each lane's blocks."""
+def _close(group: Sequence[Lane], processor: int | str, settings: Settings) -> dict[str, list[float]]:
+    """The medians of each contender's blocks."""
     allowed = os.sched_getaffinity(0) if isinstance(processor, int) else set()
-    medians: dict[Lane, list[float]] = {lane: [] for lane in group}
+    medians: dict[str, list[float]] = {lane.contender.name: [] for lane in group}
     order = list(group)
     shuffle = random.Random(2).shuffle
     try:
@@ -143,7 +144,8 @@ def _close(group: Sequence[Lane], processor: int | str, settings: Settings) -> d
         for _ in range(settings.close_rounds):
             shuffle(order)
             for lane in order:
-                medians[lane].append(stats.median(lane.appender.block(settings.append_block)))
+                block = lane.appender.block(settings.append_block)
+                medians[lane.contender.name].append(stats.median(block))
         gc.unfreeze()
     finally:
         if allowed:
@@ -151,12 +153,12 @@ def _close(group: Sequence[Lane], processor: int | str, settings: Settings) -> d
     return medians
 
 
-def _close_row(lane: Lane, processor: str, pairs: Sequence[tuple[float, float]]) -> dict[str, Any]:
+def _close_row(contender: Contender, processor: str, pairs: Sequence[tuple[float, float]]) -> dict[str, Any]:
     own, base = zip(*pairs, strict=True)
     return {
-        "contender": lane.contender.name,
+        "contender": contender.name,
         "processor": processor,
-        "limit": lane.contender.limit,
+        "limit": contender.limit,
         "ratio_to_limit": stats.paired(own, base),
         "us": stats.spread([ns / 1000 for ns in own]),
         "rounds": len(pairs),

@@ -194,10 +194,12 @@ def make_room(fs: FileSystem, path: str) -> None:
         try:
             size = fs.seek(fd, 0, END)
             if size < _ROOM:
+                done = 0
                 try:
-                    fs.write_at(fd, bytes(_ROOM - size), size)  # on the disk with the next commit
-                except OSError:
-                    fs.truncate(fd, size)
+                    done = fs.write_at(fd, bytes(_ROOM - size), size)  # on the disk with the next commit
+                finally:
+                    if done < _ROOM - size:
+                        fs.truncate(fd, size)  # the last space is for what has to be stored
         finally:
             fs.close(fd)
     except OSError:

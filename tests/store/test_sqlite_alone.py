@@ -158,6 +158,19 @@ def test_an_expected_version_is_checked_on_the_short_way(tmp_path: Path, short_w
     assert short_ways[-1]
 
 
+def test_an_operation_goes_the_long_way(tmp_path: Path, short_ways: list[bool]) -> None:
+    """A commit that can be repeated is looked for before it is written."""
+    writer = Writer(tmp_path)
+    for _ in range(6):
+        writer.append()
+    tried = len(short_ways)
+    plan = Given(Planned(Draft((Event("x.test", {}),), "ada", "agent", "op1"), {}), lambda ground: None)
+    assert not writer.store.append(STREAM, plan, writer.cursor, op="op1").repeated
+    assert writer.store.append(STREAM, plan, writer.cursor, op="op1").repeated
+    assert len(short_ways) == tried
+    assert len(writer.rows()) == 7
+
+
 def test_a_store_that_appends_much_makes_room_in_the_log(tmp_path: Path) -> None:
     """The write-ahead log is long before it is used, does not grow any more, and every commit is found in it."""
     writer = Writer(tmp_path)

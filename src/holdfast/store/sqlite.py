@@ -78,9 +78,10 @@ class SqliteStore:
     ) -> Appended:
         with self._lock:
             try:
-                done = self._append_alone(stream, plan, cursor, expect) if type(plan) is Given else None
-                if done is not None:
-                    return done
+                if type(plan) is Given and op is None:
+                    done = self._append_alone(stream, plan, cursor, expect)
+                    if done is not None:
+                        return done
                 checked_stream(stream)
                 return self._append_in_turn(stream, plan, cursor, expect, op)
             except HoldfastError:

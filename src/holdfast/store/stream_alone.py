@@ -32,11 +32,13 @@ class StreamAlone(StreamPut):
         anything has happened since, or it cannot be told at once."""
         memory, journal, newest = self._memory, self._journal, cursor["e"]
         draft, numbers, content, quiet = planned
+        events, by, origin, op = draft
         if (
             memory is None
             or journal is None
             or content is None
             or numbers
+            or op is not None
             or self._folder_fd < 0
             or self._complete_for[0] != self._generation
         ):
@@ -96,6 +98,5 @@ class StreamAlone(StreamPut):
             if held:
                 fs.lock(lock_fd, RELEASE)
         self._latest = moved
-        events, by, origin, op = draft
-        commit = made(Commit, (commit_id, at, by, origin, op, events, line_sum))
+        commit = made(Commit, (commit_id, at, by, origin, None, events, line_sum))
         return made(Appended, (commit, moved, version, False))

@@ -32,10 +32,12 @@ class StreamBeside(StreamAlone):
         done, if that is not so or cannot be told at once."""
         memory, generation = self._memory, self._generation
         draft, numbers, content, quiet = planned
+        events, by, origin, op = draft
         if (
             memory is None
             or content is None
             or numbers
+            or op is not None
             or self._journal is None
             or self._folder_fd < 0
             or self._complete_for[0] != generation
@@ -92,6 +94,5 @@ class StreamBeside(StreamAlone):
         finally:
             if held:
                 fs.lock(lock_fd, RELEASE)
-        events, by, origin, op = draft
-        commit = made(Commit, (commit_id, at, by, origin, op, events, line_sum))
+        commit = made(Commit, (commit_id, at, by, origin, None, events, line_sum))
         return made(Appended, (commit, None, beside + rows, False))

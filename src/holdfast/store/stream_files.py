@@ -73,7 +73,13 @@ class StreamFiles(StreamQuiet):
                 self._fs.lock(self._lock_fd, HOLD)
                 since = self._happened(cursor, unread)
                 memory = self._memory
-                if planned is None or since < NOTHING or memory is None or self._is_full(memory):
+                if (
+                    planned is None
+                    or planned.draft.op is not None
+                    or since < NOTHING
+                    or memory is None
+                    or self._is_full(memory)
+                ):
                     return self._append(plan, cursor, expect, op, since)
                 version = cursor["n"] + since
                 if expect is not None:

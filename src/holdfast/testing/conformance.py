@@ -19,7 +19,15 @@ import pytest
 
 from holdfast.store.protocol import Store
 from holdfast.testing.engine import Engine
-from holdfast.testing.promises.commits import TestExpect, TestIds, TestOps, TestPlans, TestRoundTrip
+from holdfast.testing.promises.commits import (
+    TestExpect,
+    TestGiven,
+    TestIds,
+    TestInBrief,
+    TestOps,
+    TestPlans,
+    TestRoundTrip,
+)
 from holdfast.testing.promises.sharing import TestCapabilities, TestConcurrency, TestModel
 from holdfast.testing.promises.stores import TestCursors, TestNames, TestNotes, TestStore
 
@@ -29,7 +37,9 @@ __all__ = [
     "TestConcurrency",
     "TestCursors",
     "TestExpect",
+    "TestGiven",
     "TestIds",
+    "TestInBrief",
     "TestModel",
     "TestNames",
     "TestNotes",

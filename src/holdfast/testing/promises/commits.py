@@ -250,6 +250,26 @@ class TestPlans:
         assert everything(store) == ["thereb'n'"]
 
 
+class TestGiven:
+    """Plans whose outcome is known beforehand."""
+
+    def test_the_operation_id_is_the_one_that_was_asked_for(self, store: Store) -> None:
+        """Also where an engine need not ask the plan, a draft under another operation id than the append is refused."""
+        draft = Draft((Event("x.step", {}),), "ann", "agent")
+        cursor: Cursor = None
+        for _ in range(25):
+            plan = Given(Planned(draft, {}, content_of(draft)), lambda ground: None)
+            cursor = store.append(USER, plan, cursor).cursor
+        named = draft._replace(op="op1")
+        with pytest.raises(Usage):
+            store.append(USER, Given(Planned(named, {}, content_of(named)), lambda ground: None), cursor)
+        with pytest.raises(Usage):
+            store.append(
+                USER, Given(Planned(draft, {}, content_of(draft)), lambda ground: None), cursor, op="op1"
+            )
+        assert store.read(USER).version == 25
+
+
 class TestInBrief:
     """Commits that only count may be told as a whole."""
 

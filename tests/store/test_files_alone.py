@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.store.short_ways import watch
 from tests.store.test_files_crowded import (
     STREAM,
     Writer,
@@ -31,24 +32,11 @@ from holdfast.store.segments import FULL
 from holdfast.store.stream_alone import StreamAlone
 from holdfast.store.stream_note import ALONE, LAG_MS
 
-TRIED = StreamAlone._append_alone
-
-
-def _watch(patch: pytest.MonkeyPatch, gone: list[bool]) -> None:
-    def watched(self: StreamAlone, *given: Any) -> Appended | None:
-        appended = TRIED(self, *given)
-        gone.append(appended is not None)
-        return appended
-
-    patch.setattr(StreamAlone, "_append_alone", watched)
-
 
 @pytest.fixture
 def short_ways(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """For each append that tried the short way, whether it could be gone."""
-    gone: list[bool] = []
-    _watch(monkeypatch, gone)
-    return gone
+    return watch(monkeypatch, StreamAlone, "_append_alone")
 
 
 @pytest.fixture
@@ -117,8 +105,9 @@ def test_the_short_way_leaves_what_the_long_way_leaves(
     gone: list[bool] = []
     for length, later, quiet in steps:
         with pytest.MonkeyPatch.context() as patch:
-            _watch(patch, gone)
+            tried = watch(patch, StreamAlone, "_append_alone")
             one = short.append(length, later, known=True, quiet=quiet)
+        gone += tried
         two = long.append(length, later, known=False, quiet=quiet)
         assert one._replace(cursor=None) == two._replace(cursor=None)
         assert [one.cursor[key] for key in "nhef"] == [two.cursor[key] for key in "nhef"]

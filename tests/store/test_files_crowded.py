@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.store.short_ways import watch
 
 import holdfast
 from holdfast.core import fold as folding
@@ -83,16 +83,7 @@ def pair(tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Writer, Writer
 @pytest.fixture
 def short_ways(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """For each append that tried the short way, whether it could be gone."""
-    gone: list[bool] = []
-    tried = StreamBeside._append_beside
-
-    def watched(self: StreamBeside, *given: Any) -> Appended | None:
-        appended = tried(self, *given)
-        gone.append(appended is not None)
-        return appended
-
-    monkeypatch.setattr(StreamBeside, "_append_beside", watched)
-    return gone
+    return watch(monkeypatch, StreamBeside, "_append_beside")
 
 
 def segments(tmp_path: Path) -> list[Path]:

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.store.short_ways import watch
 
 from holdfast.core.commit import Draft, Event, content_of
-from holdfast.errors import Conflict
+from holdfast.errors import Conflict, Unavailable
 from holdfast.fs import posix
 from holdfast.store.protocol import Appended, Cursor, Given, Ground, Planned
 from holdfast.store.sqlite import SqliteStore
@@ -22,24 +23,12 @@ from holdfast.testing.wrapped import Wrapped
 
 STREAM = "sessions/ada/2026-01-21-a1b2c3d4"
 ROOM = 4_000_000
-TRIED = SqliteStore._append_alone
-
-
-def _watch(patch: pytest.MonkeyPatch, gone: list[bool]) -> None:
-    def watched(self: SqliteStore, *given: Any) -> Appended | None:
-        appended = TRIED(self, *given)
-        gone.append(appended is not None)
-        return appended
-
-    patch.setattr(SqliteStore, "_append_alone", watched)
 
 
 @pytest.fixture
 def short_ways(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """For each append that tried the short way, whether it could be gone."""
-    gone: list[bool] = []
-    _watch(monkeypatch, gone)
-    return gone
+    return watch(monkeypatch, SqliteStore, "_append_alone")
 
 
 class Writer:
@@ -95,8 +84,9 @@ def test_the_short_way_leaves_what_the_long_way_leaves(
     gone: list[bool] = []
     for length, later in steps:
         with pytest.MonkeyPatch.context() as patch:
-            _watch(patch, gone)
+            tried = watch(patch, SqliteStore, "_append_alone")
             one = short.append(length, later=later)
+        gone += tried
         assert one == long.append(length, later=later, known=False)
     assert sum(gone) >= len(steps) - 4  # three find out that they are alone, one makes room in the log
     assert short.rows() == long.rows()
@@ -156,6 +146,23 @@ def test_an_expected_version_is_checked_on_the_short_way(tmp_path: Path, short_w
         writer.append(expect=5)
     assert writer.append(expect=6).version == 7
     assert short_ways[-1]
+
+
+def test_a_database_that_another_program_holds_is_left_as_it_is(tmp_path: Path) -> None:
+    """One statement that never began is no unknown outcome: nothing was written, and it is said so."""
+    writer = Writer(tmp_path)
+    for _ in range(6):
+        writer.append()
+    assert writer.store._db is not None
+    writer.store._db.execute("PRAGMA busy_timeout=50")
+    other = sqlite3.connect(writer.path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(Unavailable, match="nothing was written"):
+        writer.append()
+    other.execute("ROLLBACK")
+    other.close()
+    assert writer.append().version == 7
+    assert len(writer.rows()) == 7
 
 
 def test_an_operation_goes_the_long_way(tmp_path: Path, short_ways: list[bool]) -> None:

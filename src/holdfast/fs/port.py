@@ -42,7 +42,8 @@ class FileSystem(Protocol):
         """Overwrite in place. Only for what may be lost, such as notes: never for history."""
 
     def truncate(self, fd: int, size: int) -> None:
-        """Cut the file. Only for a torn tail, under the lock, after the tail was saved aside."""
+        """Cut the file. Only for a torn tail, under the lock, after the tail was saved aside, and for room that could
+        not be made."""
 
     def sync(self, fd: int) -> None:
         """Return when the file's bytes and length are on the disk."""

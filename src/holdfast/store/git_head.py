@@ -153,18 +153,9 @@ class GitHead:
 
     def _is_unmoved(self) -> bool:
         """Whether all that was read is as it was. Asked at every append, so nothing is raised for what is not there."""
-        fs = self._fs
-        try:
-            for path, stamp in self._watched:
-                if stamp is None:
-                    if fs.exists(path):
-                        return False
-                else:
-                    found = fs.stat(path)
-                    if (found.st_ino, found.st_mtime_ns, found.st_size) != stamp:
-                        return False
-        except OSError:
-            return False
+        for path, stamp in self._watched:
+            if self._fs.exists(path) if stamp is None else self._stamp(path) != stamp:
+                return False
         return True
 
     def _stamp(self, path: str) -> Stamp:

@@ -38,7 +38,6 @@ class StreamAlone(StreamPut):
             or journal is None
             or content is None
             or numbers
-            or op is not None
             or self._folder_fd < 0
             or self._complete_for[0] != self._generation
         ):
@@ -98,5 +97,5 @@ class StreamAlone(StreamPut):
             if held:
                 fs.lock(lock_fd, RELEASE)
         self._latest = moved
-        commit = made(Commit, (commit_id, at, by, origin, None, events, line_sum))
+        commit = made(Commit, (commit_id, at, by, origin, op, events, line_sum))
         return made(Appended, (commit, moved, version, False))

@@ -37,7 +37,6 @@ class StreamBeside(StreamAlone):
             memory is None
             or content is None
             or numbers
-            or op is not None
             or self._journal is None
             or self._folder_fd < 0
             or self._complete_for[0] != generation
@@ -94,5 +93,5 @@ class StreamBeside(StreamAlone):
         finally:
             if held:
                 fs.lock(lock_fd, RELEASE)
-        commit = made(Commit, (commit_id, at, by, origin, None, events, line_sum))
+        commit = made(Commit, (commit_id, at, by, origin, op, events, line_sum))
         return made(Appended, (commit, None, beside + rows, False))

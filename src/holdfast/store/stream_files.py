@@ -54,7 +54,7 @@ class StreamFiles(StreamQuiet):
         if not self._sound:
             self.make_sound()
         planned, unread = None, False
-        if type(plan) is Given and op is None:
+        if type(plan) is Given and op is None and plan.planned.draft.op is None:
             planned, _, unread = plan
         try:
             if planned is not None and cursor is not None:
@@ -73,13 +73,7 @@ class StreamFiles(StreamQuiet):
                 self._fs.lock(self._lock_fd, HOLD)
                 since = self._happened(cursor, unread)
                 memory = self._memory
-                if (
-                    planned is None
-                    or planned.draft.op is not None
-                    or since < NOTHING
-                    or memory is None
-                    or self._is_full(memory)
-                ):
+                if planned is None or since < NOTHING or memory is None or self._is_full(memory):
                     return self._append(plan, cursor, expect, op, since)
                 version = cursor["n"] + since
                 if expect is not None:

@@ -264,7 +264,7 @@ def test_a_workspace_that_cannot_be_written(started: Path) -> None:
     code = """
 import os, sys
 from holdfast.edge import hooks
-from holdfast.edge.hooks import claude, handler
+from holdfast.edge.hooks import claude, handler, log
 from holdfast.workspace import noting, presence
 if os.geteuid() == 0:
     os.setuid(65534)

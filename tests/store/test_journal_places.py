@@ -193,6 +193,7 @@ def test_commands_find_the_workspace_sound(
 
 READER = """
 import json, os, sys
+from holdfast.store import replay  # before another user is taken on, who may not be let into this folder
 from holdfast.store.files import FilesStore
 from holdfast.testing.plans import texts, wall_clock
 if os.geteuid() == 0:

@@ -41,11 +41,11 @@ def _open(where: str) -> Any:
 
 def _lines(count: int, last_id: str, last_sum: str, writer: str) -> Iterator[tuple[str, bytes]]:
     """Ids and lines of ``count`` commits that follow the given one, as ``record`` would have made them."""
-    from holdfast.core import ids, moment
-    from holdfast.core.commit import Draft, Event, encode
+    from holdfast.core import ids, timestamps
+    from holdfast.core.codec import Draft, Event, encode
 
     now = ids.milliseconds(last_id)
-    at = moment.iso(now)
+    at = timestamps.iso(now)
     for number in range(count):
         last_id = ids.next_id(last_id, now, writer)
         draft = Draft((Event(EVENT, record(number)),), USER, "agent")
@@ -64,10 +64,10 @@ class Files(Contender):
         return _missing()
 
     def fill(self, folder: str, count: int) -> None:
-        from holdfast.core.commit import GENESIS
-        from holdfast.store import layout
+        from holdfast.core.codec import GENESIS
+        from holdfast.workspace import scaffold
 
-        layout.create(os.path.join(folder, ".state"))
+        scaffold.create(os.path.join(folder, ".state"))
         with _open(folder) as workspace:
             session = workspace.start(GOAL)
             stream, version, head = session.stream, session.version, session.peek().head
@@ -115,7 +115,7 @@ class Sqlite(Files):
         return f"sqlite:///{os.path.join(folder, 'holdfast.db')}"
 
     def fill(self, folder: str, count: int) -> None:
-        from holdfast.core.commit import sum_of
+        from holdfast.core.codec import sum_of
 
         with _open(self.where(folder)) as workspace:
             version = workspace.start(GOAL).version
@@ -170,7 +170,7 @@ class _SessionAppender(Appender):
 
 class _StoreAppender(Appender):
     def __init__(self, where: str) -> None:
-        from holdfast.core.commit import Draft, Event, content_of
+        from holdfast.core.codec import Draft, Event, content_of
         from holdfast.store.protocol import Given, Planned
 
         self.workspace = _open(where)

@@ -27,10 +27,12 @@ ALLOWED = {
     "views": {"errors", "core", "views"},
     "packages": {"packages"},
     "fs": {"errors", "fs"},
-    "store": {"errors", "core", "fs", "store"},
-    "workspace": {"errors", "core", "store", "views", "workspace"},
-    "checks": {"errors", "core", "store", "views", "workspace", "checks"},
-    "edge": {"errors", "core", "store", "views", "workspace", "checks", "batch", "packages", "edge"},
+    "git": {"errors", "core", "fs", "git", "recovery"},
+    "store": {"errors", "core", "fs", "git", "recovery", "store"},
+    "recovery": {"errors", "core", "fs", "git", "store", "recovery"},
+    "workspace": {"errors", "core", "fs", "git", "store", "recovery", "views", "workspace"},
+    "checks": {"errors", "core", "git", "store", "views", "workspace", "checks"},
+    "edge": {"errors", "core", "git", "store", "views", "workspace", "checks", "batch", "packages", "edge"},
     "batch": {"errors", "Session"},  # as any program: public names alone
     "adapters": {"errors", "core", "workspace", "adapters"},
 }

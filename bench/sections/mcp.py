@@ -90,13 +90,13 @@ class Client:
 
 def run(settings: Settings, folder: str, say: Callable[[str], None]) -> dict[str, Any]:
     import holdfast
-    from holdfast.store import layout
+    from holdfast.workspace import scaffold
 
     # A workspace for each: two processes on one history would wait for each other.
     places = {}
     for name in ("library", "tool", "sdk"):
         places[name] = os.path.join(folder, "mcp", name)
-        layout.create(os.path.join(places[name], ".state"))
+        scaffold.create(os.path.join(places[name], ".state"))
         with holdfast.open(places[name], user=USER) as workspace:
             workspace.start(GOAL)
     gone = missing(("mcp.server.mcpserver",))

@@ -44,7 +44,7 @@ def _save(
     fields: dict[str, Any],
 ) -> None:
     from holdfast.errors import NoSession, NoWorkspace
-    from holdfast.workspace.gate import passed_value
+    from holdfast.workspace.secrets_filter import passed_value
     from holdfast.workspace.workspace import open_workspace
 
     try:

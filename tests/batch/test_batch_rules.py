@@ -90,7 +90,7 @@ def test_state_stays_small_with_many_items(session: holdfast.Session) -> None:
     state = session.state
     made = rules.create(state, lambda prefix: f"{prefix}-1", [f"item {n}" for n in range(total)], "many")
     from holdfast.core import fold
-    from holdfast.core.commit import Commit
+    from holdfast.core.codec import Commit
 
     events = [*made]
     for number in range(total - 5):

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from holdfast.testing import scale
-from holdfast.testing.crash_states import remove_tree, scratch_base
-from holdfast.testing.run import BROKEN, torture
+from holdfast.testing.crash.run import BROKEN, torture
+from holdfast.testing.crash.states import remove_tree, scratch_base
 
 HISTORIES = {"files": 20, "journals": 20, "sqlite": 20}
 pytestmark = pytest.mark.timeout(900)

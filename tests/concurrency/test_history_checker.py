@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from holdfast.testing.history import CONFLICT, OK, UNKNOWN, Operation, check
+from holdfast.testing.history.checker import CONFLICT, OK, UNKNOWN, Operation, check
 
 
 def _append(

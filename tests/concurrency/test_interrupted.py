@@ -12,8 +12,8 @@ import pytest
 
 import holdfast
 from holdfast.core.fold import blank, fold
-from holdfast.store import layout
 from holdfast.testing import scale
+from holdfast.workspace import scaffold
 from holdfast.workspace.session import Session
 
 pytestmark = pytest.mark.timeout(300, method="thread")  # its own way would be by the same alarm
@@ -53,7 +53,7 @@ def test_an_interrupt_at_any_moment_leaves_a_handle_that_goes_on(
 ) -> None:
     """Whenever an append is interrupted, the next one knows how many commits there are, and so does everybody else."""
     draw = random.Random(scale.seed())
-    layout.create(str(tmp_path / ".state"))
+    scaffold.create(str(tmp_path / ".state"))
     where = str(tmp_path) if engine == "files" else f"sqlite:///{tmp_path / 'memory.db'}"
     with holdfast.open(where, user="ada") as workspace, holdfast.open(where, user="ada") as others:
         session = workspace.start("interrupted")
@@ -79,7 +79,7 @@ def test_an_interrupt_at_any_moment_leaves_a_handle_that_goes_on(
 def test_an_interrupted_reading_is_begun_anew(tmp_path: Path, interrupts: None) -> None:
     """Ctrl-C while commits are folded: no commit is in the state twice afterwards, and none is missing."""
     draw = random.Random(scale.seed())
-    layout.create(str(tmp_path / ".state"))
+    scaffold.create(str(tmp_path / ".state"))
     with holdfast.open(tmp_path, user="ada") as workspace, holdfast.open(tmp_path, user="ada") as others:
         session = workspace.start("interrupted")
         twin = others.session(session.id)

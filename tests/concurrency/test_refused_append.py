@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.core.commit import Draft, Event
+from holdfast.core.codec import Draft, Event
 from holdfast.errors import Conflict, Refused
 from holdfast.store.protocol import Given, Ground, Planned
-from holdfast.testing.run import opener
+from holdfast.testing.crash.run import opener
 
 PLANNED = Planned(Draft((Event("x.y", {}),), "kim", "tool"), {})
 

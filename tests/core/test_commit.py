@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.core import commit as codec
-from holdfast.core.commit import GENESIS, Draft, Event
+from holdfast.core import codec
+from holdfast.core.codec import GENESIS, Draft, Event
 from holdfast.errors import Damaged, Newer, Refused, TooLarge
 from holdfast.testing import hostile
 

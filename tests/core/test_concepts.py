@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holdfast.core import concepts, fold, upcast
-from holdfast.core.commit import Commit, Event
+from holdfast.core.codec import Commit, Event
 from holdfast.errors import Newer
 
 NAMES = sorted({name for names in concepts.KINDS.values() for name in names})

@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.core.concepts import decision
 from holdfast.core.fold import blank
-from holdfast.core.numbers import Mint
+from holdfast.core.short_ids import Mint
 from holdfast.errors import NotFound, Refused
 from holdfast.testing.strategies import Replica, World
 

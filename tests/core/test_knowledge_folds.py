@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import holdfast
 from holdfast.core import contested, fold
-from holdfast.core.commit import Commit, Event
+from holdfast.core.codec import Commit, Event
 from holdfast.core.concepts import (
     backlog,
     budget,
@@ -28,7 +28,7 @@ from holdfast.core.concepts import (
     session,
 )
 from holdfast.core.ids import next_id
-from holdfast.core.numbers import Mint
+from holdfast.core.short_ids import Mint
 from holdfast.errors import HoldfastError, Refused
 from holdfast.workspace.setup import init
 

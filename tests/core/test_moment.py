@@ -8,30 +8,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.core import moment
+from holdfast.core import timestamps
 from holdfast.errors import Usage
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-INSIDE = st.integers(moment.EARLIEST, moment.LATEST)
+INSIDE = st.integers(timestamps.EARLIEST, timestamps.LATEST)
 
 
 @given(INSIDE)
 def test_text_equals_the_standard_librarys(ms: int) -> None:
     """Every moment of the years 1 to 9999 has the text that datetime gives it."""
     then = EPOCH + timedelta(milliseconds=ms)
-    assert moment.iso(ms) == then.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+    assert timestamps.iso(ms) == then.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
 @given(INSIDE)
 def test_text_comes_back_as_the_moment(ms: int) -> None:
     """Reading the text of a moment gives the moment."""
-    assert moment.from_iso(moment.iso(ms)) == ms
+    assert timestamps.from_iso(timestamps.iso(ms)) == ms
 
 
 @given(INSIDE, INSIDE)
 def test_texts_sort_like_moments(one: int, other: int) -> None:
     """The texts of two moments are in the order of the moments."""
-    assert (one < other) == (moment.iso(one) < moment.iso(other))
+    assert (one < other) == (timestamps.iso(one) < timestamps.iso(other))
 
 
 @given(
@@ -51,9 +51,9 @@ def test_dates_that_do_not_exist_are_refused(parts: tuple[int, ...]) -> None:
         right = datetime(*parts, tzinfo=UTC)  # type: ignore[misc]
     except ValueError:
         with pytest.raises(Usage):
-            moment.from_iso(text)
+            timestamps.from_iso(text)
     else:
-        assert moment.from_iso(text) == (right - EPOCH) // timedelta(milliseconds=1)
+        assert timestamps.from_iso(text) == (right - EPOCH) // timedelta(milliseconds=1)
 
 
 @pytest.mark.parametrize(
@@ -76,10 +76,10 @@ def test_dates_that_do_not_exist_are_refused(parts: tuple[int, ...]) -> None:
 def test_other_texts_are_refused(text: str) -> None:
     """A text of any other shape is refused, also one that Python's int() would accept."""
     with pytest.raises(Usage):
-        moment.from_iso(text)
+        timestamps.from_iso(text)
 
 
 def test_a_mad_clock_still_has_a_text() -> None:
     """A clock outside the calendar gives the nearest moment, so that it cannot stop an append."""
-    assert moment.iso(-(10**18)) == "0001-01-01T00:00:00.000Z"
-    assert moment.iso(10**18) == "9999-12-31T23:59:59.999Z"
+    assert timestamps.iso(-(10**18)) == "0001-01-01T00:00:00.000Z"
+    assert timestamps.iso(10**18) == "9999-12-31T23:59:59.999Z"

@@ -7,8 +7,15 @@ import re
 import pytest
 
 from holdfast.testing import scale
-from holdfast.testing.laboratory import STREAM, Bench, Protocol, check_protocol, segment_class, sync_classes
-from holdfast.testing.witness import Violation
+from holdfast.testing.crash.harness import (
+    STREAM,
+    Bench,
+    Protocol,
+    check_protocol,
+    segment_class,
+    sync_classes,
+)
+from holdfast.testing.crash.workload import Violation
 
 
 def archive_once(bench: Bench) -> None:

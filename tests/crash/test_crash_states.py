@@ -12,11 +12,11 @@ import pytest
 
 from holdfast.errors import HoldfastError
 from holdfast.testing import scale
-from holdfast.testing.faults import Failure, Faulty
-from holdfast.testing.journal_protocols import half_lost
-from holdfast.testing.laboratory import Bench, Protocol, check_protocol
-from holdfast.testing.protocols import PROTOCOLS, failed_sync, killed_then_cut
-from holdfast.testing.wrapped import SameDisk
+from holdfast.testing.crash.faults import Failure, Faulty
+from holdfast.testing.crash.harness import Bench, Protocol, check_protocol
+from holdfast.testing.crash.journal_protocols import half_lost
+from holdfast.testing.crash.protocols import PROTOCOLS, failed_sync, killed_then_cut
+from holdfast.testing.crash.wrapped import SameDisk
 
 # At least so many states per protocol, so that the total cannot shrink unnoticed.
 STATES = {

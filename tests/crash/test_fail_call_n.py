@@ -10,13 +10,13 @@ from collections.abc import Callable
 import pytest
 
 from holdfast.errors import HoldfastError
-from holdfast.store.files import FilesStore
-from holdfast.testing.faults import ERRORS, SHORT, Failure, Faulty
-from holdfast.testing.journal_protocols import JOURNALS, half_lost
-from holdfast.testing.laboratory import SECOND, STREAM, Bench
-from holdfast.testing.protocols import _torn
-from holdfast.testing.witness import verify
-from holdfast.testing.wrapped import SameDisk
+from holdfast.store.files.engine import FilesStore
+from holdfast.testing.crash.faults import ERRORS, SHORT, Failure, Faulty
+from holdfast.testing.crash.harness import SECOND, STREAM, Bench
+from holdfast.testing.crash.journal_protocols import JOURNALS, half_lost
+from holdfast.testing.crash.protocols import _torn
+from holdfast.testing.crash.workload import verify
+from holdfast.testing.crash.wrapped import SameDisk
 
 Write = Callable[[Bench, FilesStore], None]
 

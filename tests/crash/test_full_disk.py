@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import pytest
 
 from holdfast.errors import HoldfastError
-from holdfast.store.files import FilesStore
+from holdfast.store.files.engine import FilesStore
 from holdfast.store.protocol import Store
-from holdfast.testing.laboratory import STREAM
+from holdfast.testing.crash.harness import STREAM
+from holdfast.testing.crash.power_cut import LoopDisk, missing
+from holdfast.testing.crash.run import opener
+from holdfast.testing.crash.workload import Acknowledged, append, verify
 from holdfast.testing.plans import wall_clock
-from holdfast.testing.power_cut import LoopDisk, missing
-from holdfast.testing.run import opener
-from holdfast.testing.witness import Acknowledged, append, verify
 
 pytestmark = [pytest.mark.power_cut, pytest.mark.timeout(120)]
 _READ_ONLY, _REMOUNT = 1, 32

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.testing.laboratory import STREAM
-from holdfast.testing.run import opener
-from holdfast.testing.witness import append, heard, verify
+from holdfast.testing.crash.harness import STREAM
+from holdfast.testing.crash.run import opener
+from holdfast.testing.crash.workload import append, heard, verify
 
 _CHILD = """
 import sys
 from holdfast.errors import HoldfastError
-from holdfast.testing.run import opener
-from holdfast.testing.witness import append, report
+from holdfast.testing.crash.run import opener
+from holdfast.testing.crash.workload import append, report
 store = opener("files")(sys.argv[1])
 failed = 0
 for number in range(3):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.testing import broken, scale
-from holdfast.testing.judge import Opened
-from holdfast.testing.laboratory import Bench, Protocol, check_protocol
-from holdfast.testing.protocols import PROTOCOLS
-from holdfast.testing.witness import Violation
+from holdfast.testing import scale
+from holdfast.testing.conformance import broken
+from holdfast.testing.crash.harness import Bench, Protocol, check_protocol
+from holdfast.testing.crash.oracle import Opened
+from holdfast.testing.crash.protocols import PROTOCOLS
+from holdfast.testing.crash.workload import Violation
 
 BY_NAME = {protocol.name: protocol for protocol in PROTOCOLS}
 MISTAKES: list[tuple[Opened, str, str]] = [

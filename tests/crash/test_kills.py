@@ -10,11 +10,11 @@ import pytest
 
 from holdfast.store.memory import MemoryStore
 from holdfast.testing import scale
-from holdfast.testing.crash_states import remove_tree, scratch_base
-from holdfast.testing.kills import forked
+from holdfast.testing.crash.kills import forked
+from holdfast.testing.crash.run import torture
+from holdfast.testing.crash.states import remove_tree, scratch_base
+from holdfast.testing.crash.workload import Violation
 from holdfast.testing.plans import wall_clock
-from holdfast.testing.run import torture
-from holdfast.testing.witness import Violation
 
 KILLS = {"files": 600, "journals": 600, "sqlite": 800}
 FRESH = {"files": 12, "journals": 12, "sqlite": 20}

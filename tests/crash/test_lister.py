@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from holdfast.fs import posix, steps
-from holdfast.testing.crash_states import crash_states, write_out
-from holdfast.testing.recording import Recording
+from holdfast.fs import durable, posix
+from holdfast.testing.crash.recording import Recording
+from holdfast.testing.crash.states import crash_states, write_out
 
 
 def _contents(recording: Recording, name: str) -> set[bytes | None]:
@@ -18,7 +18,7 @@ def test_unsynced_append_may_be_lost_torn_zero_or_garbage(tmp_path: Path) -> Non
     """An append without a sync can leave nothing, a part, zeros, garbage or everything, but keeps what was there."""
     (tmp_path / "log").write_bytes(b"safe\n")
     recording = Recording(posix, str(tmp_path))
-    fd = recording.open(str(tmp_path / "log"), steps.APPEND)
+    fd = recording.open(str(tmp_path / "log"), durable.APPEND)
     recording.write(fd, b"0123456789\n")
     found = _contents(recording, "log")
     assert {b"safe\n", b"safe\n0", b"safe\n01234", b"safe\n0123456789\n", b"safe\n" + b"\0" * 11} <= found
@@ -35,7 +35,7 @@ def test_unsynced_append_may_be_lost_torn_zero_or_garbage(tmp_path: Path) -> Non
 def test_a_synced_file_without_a_synced_folder_may_have_no_name(tmp_path: Path) -> None:
     """Syncing a new file does not make its name durable; syncing its folder does."""
     recording = Recording(posix, str(tmp_path))
-    fd = recording.open(str(tmp_path / "new"), steps.CREATE)
+    fd = recording.open(str(tmp_path / "new"), durable.CREATE)
     recording.write(fd, b"x")
     recording.sync(fd)
     recording.close(fd)
@@ -48,7 +48,7 @@ def test_a_file_in_an_unsynced_folder_is_lost_with_it(tmp_path: Path) -> None:
     """Every level counts: a synced inner folder does not help while its own name is loose."""
     recording = Recording(posix, str(tmp_path))
     recording.make_folder(str(tmp_path / "a"))
-    fd = recording.open(str(tmp_path / "a" / "f"), steps.CREATE)
+    fd = recording.open(str(tmp_path / "a" / "f"), durable.CREATE)
     recording.sync(fd)
     recording.close(fd)
     recording.sync_folder(str(tmp_path / "a"))
@@ -61,11 +61,11 @@ def test_rename_without_sync_may_leave_old_new_or_an_empty_file(tmp_path: Path) 
     """A replacement whose data was not synced can lose both versions; a durable one leaves old or new."""
     (tmp_path / "view").write_bytes(b"old")
     recording = Recording(posix, str(tmp_path))
-    steps.replace(recording, str(tmp_path / "view"), b"new", tag="t", durable=False)
+    durable.replace(recording, str(tmp_path / "view"), b"new", tag="t", durable=False)
     assert {b"old", b"new", b""} <= _contents(recording, "view")
     (tmp_path / "view").write_bytes(b"old")
     recording = Recording(posix, str(tmp_path))
-    steps.replace(recording, str(tmp_path / "view"), b"new", tag="t", durable=True)
+    durable.replace(recording, str(tmp_path / "view"), b"new", tag="t", durable=True)
     assert _contents(recording, "view") == {b"new"}
     everywhere = {state.files.get("view") for state in crash_states(recording)}
     assert everywhere == {b"old", b"new"}
@@ -75,7 +75,7 @@ def test_unsynced_truncation_may_not_have_happened(tmp_path: Path) -> None:
     """A cut tail can come back until the file was synced, also below a later append."""
     (tmp_path / "log").write_bytes(b"good\nTORN")
     recording = Recording(posix, str(tmp_path))
-    fd = recording.open(str(tmp_path / "log"), steps.APPEND)
+    fd = recording.open(str(tmp_path / "log"), durable.APPEND)
     recording.truncate(fd, 5)
     assert _contents(recording, "log") == {b"good\nTORN", b"good\n"}
     recording.write(fd, b"xy\n")
@@ -97,7 +97,7 @@ def test_failed_sync_loses_the_bytes_for_good(tmp_path: Path) -> None:
     """After a sync that failed as on Linux, a later one succeeds and the bytes are not on the disk all the same."""
     (tmp_path / "log").write_bytes(b"safe\n")
     recording = Recording(posix, str(tmp_path))
-    fd = recording.open(str(tmp_path / "log"), steps.APPEND)
+    fd = recording.open(str(tmp_path / "log"), durable.APPEND)
     recording.write(fd, b"lost\n")
     recording.sync_failed(fd)
     recording.sync(fd)
@@ -108,7 +108,7 @@ def test_failed_sync_loses_the_bytes_for_good(tmp_path: Path) -> None:
 def test_acknowledgements_are_counted_by_moment(tmp_path: Path) -> None:
     """A state knows how many commits had been acknowledged when the power went."""
     recording = Recording(posix, str(tmp_path))
-    fd = recording.open(str(tmp_path / "log"), steps.CREATE)
+    fd = recording.open(str(tmp_path / "log"), durable.CREATE)
     recording.acknowledge()
     recording.write(fd, b"x")
     recording.close(fd)
@@ -122,7 +122,7 @@ def test_a_state_is_written_out_as_it_is(tmp_path: Path) -> None:
     source.mkdir()
     recording = Recording(posix, str(source))
     recording.make_folder(str(source / "a"))
-    steps.replace(recording, str(source / "a" / "f"), b"data", tag="t", durable=True)
+    durable.replace(recording, str(source / "a" / "f"), b"data", tag="t", durable=True)
     last = list(crash_states(recording))[-1]
     write_out(last, str(target))
     found = {

@@ -6,17 +6,24 @@ import os
 
 import pytest
 
-from holdfast.store import replay
-from holdfast.store.journal import Entry
-from holdfast.store.stream_files import StreamFiles
-from holdfast.store.stream_put import StreamPut
-from holdfast.store.stream_reader import Place
+from holdfast.recovery import replay
+from holdfast.store.files.journal import Entry
+from holdfast.store.files.stream import StreamFiles
+from holdfast.store.files.stream_put import StreamPut
+from holdfast.store.files.stream_reader import Place
 from holdfast.testing import scale
-from holdfast.testing.journal_protocols import JOURNALS
-from holdfast.testing.laboratory import STREAM, Bench, Protocol, check_protocol, segment_class, sync_classes
-from holdfast.testing.protocols import PROTOCOLS
-from holdfast.testing.witness import Violation
-from holdfast.testing.wrapped import KilledAt
+from holdfast.testing.crash.harness import (
+    STREAM,
+    Bench,
+    Protocol,
+    check_protocol,
+    segment_class,
+    sync_classes,
+)
+from holdfast.testing.crash.journal_protocols import JOURNALS
+from holdfast.testing.crash.protocols import PROTOCOLS
+from holdfast.testing.crash.workload import Violation
+from holdfast.testing.crash.wrapped import KilledAt
 
 PLAIN = "sync .state/events/sessions/kim/SESSION/SEGMENT after write"
 JOURNAL = "sync .state/local/journals/JOURNAL after write"

@@ -6,10 +6,10 @@ import os
 
 import pytest
 
-from holdfast.store import sqlite_file
+from holdfast.store.sqlite import database
 from holdfast.testing import scale
-from holdfast.testing.power_cut import MODES, LoopDisk, missing
-from holdfast.testing.run import CARELESS, torture
+from holdfast.testing.crash.power_cut import MODES, LoopDisk, missing
+from holdfast.testing.crash.run import CARELESS, torture
 
 pytestmark = [pytest.mark.power_cut, pytest.mark.timeout(900)]
 
@@ -43,7 +43,7 @@ def test_no_acknowledged_commit_is_lost(engine: str, mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda value: value or "default")
-@pytest.mark.parametrize("version", range(1, sqlite_file.VERSION))
+@pytest.mark.parametrize("version", range(1, database.VERSION))
 def test_a_migration_survives_the_cut(version: int, mode: str) -> None:
     """A database of an older release whose migration loses power is whole, and migrated at the next opening."""
     cuts = scale.scaled(MIGRATION_CUTS)

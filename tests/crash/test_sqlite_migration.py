@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-from holdfast.store import sqlite_file
-from holdfast.store.sqlite import SqliteStore
-from holdfast.testing import migration, scale, traced
-from holdfast.testing.crash_states import crash_states, remove_tree, scratch_base, write_out
+from holdfast.store.sqlite.engine import SqliteStore, database
+from holdfast.testing import scale
+from holdfast.testing.crash import migration, traced
+from holdfast.testing.crash.recording import Step
+from holdfast.testing.crash.states import crash_states, remove_tree, scratch_base, write_out
+from holdfast.testing.crash.workload import Acknowledged, Violation, heard
 from holdfast.testing.plans import wall_clock
-from holdfast.testing.recording import Step
-from holdfast.testing.witness import Acknowledged, Violation, heard
 
 pytestmark = [pytest.mark.strace, pytest.mark.timeout(600)]
-OLDER = range(1, sqlite_file.VERSION)
+OLDER = range(1, database.VERSION)
 STATES = 1000
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.testing import clone_steps
-from holdfast.testing.clone_runs import base
-from holdfast.testing.clones import STEPS, History
+from holdfast.testing.git_histories import steps
+from holdfast.testing.git_histories.clones import STEPS, History
+from holdfast.testing.git_histories.runs import base
 from holdfast.testing.scale import scaled, seed
 
 HISTORIES = 150
@@ -33,11 +33,11 @@ def test_clones_converge_and_lose_nothing(batch: int) -> None:
                 done = "\n".join(history.done)
                 pytest.fail(
                     f"history {number} is broken: {error}\n"
-                    f"replay: python -m holdfast.testing.clone_runs {number}\n{done}"
+                    f"replay: python -m holdfast.testing.git_histories.runs {number}\n{done}"
                 )
 
 
-@pytest.mark.parametrize("chosen", [(), ("command", "commit", *clone_steps.STEPS, *clone_steps.STEPS)])
+@pytest.mark.parametrize("chosen", [(), ("command", "commit", *steps.STEPS, *steps.STEPS)])
 def test_a_seed_replays_exactly(tmp_path: Path, chosen: tuple[str, ...]) -> None:
     """One seed, run twice in two folders: the same steps, states, file names, and git commits. Once with drawn
     steps, once with every step that there is."""
@@ -54,6 +54,6 @@ def test_a_seed_replays_exactly(tmp_path: Path, chosen: tuple[str, ...]) -> None
 
 def test_every_step_is_taken() -> None:
     """The weights leave no operation out: over some histories each one has a fair chance to be drawn."""
-    total = sum(weight for weight, _ in clone_steps.STEPS.values())
+    total = sum(weight for weight, _ in steps.STEPS.values())
     drawn = HISTORIES * STEPS
-    assert all(drawn * weight / total > 20 for weight, _ in clone_steps.STEPS.values())
+    assert all(drawn * weight / total > 20 for weight, _ in steps.STEPS.values())

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.core import commit as codec
-from holdfast.store import segments
-from holdfast.store.blanks import line_of
+from holdfast.core import codec
+from holdfast.store.files import segments
+from holdfast.store.files.padding import line_of
 from holdfast.workspace import upkeep
 
 TEXT = (

@@ -10,8 +10,8 @@ import pytest
 
 from holdfast.edge.cli import main
 from holdfast.fs import posix
-from holdfast.store.files import FilesStore
-from holdfast.testing.wrapped import Wrapped
+from holdfast.store.files.engine import FilesStore
+from holdfast.testing.crash.wrapped import Wrapped
 from holdfast.workspace.workspace import Workspace, wall_clock
 
 _opened: list[str] | None = None

@@ -146,8 +146,8 @@ def test_a_healed_segment_of_two_whole_sides_is_sound(repository: Path, git, ses
     with holdfast.open() as workspace:
         workspace.session(session).note("on the other side")
     (other,) = [found for found in path.parent.glob("*.jsonl") if found not in (path, name)]
-    from holdfast.store import segments
-    from holdfast.store.blanks import line_of
+    from holdfast.store.files import segments
+    from holdfast.store.files.padding import line_of
 
     stream = f"sessions/{session}"
     lines = [segments.shifted(stream, name.name, line_of(line)) for line in other.read_bytes().splitlines()]

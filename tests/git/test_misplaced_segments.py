@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.store import segments
-from holdfast.store.files import FilesStore
+from holdfast.store.files.engine import FilesStore, segments
 from holdfast.testing.plans import saying, wall_clock
 from holdfast.workspace import upkeep
 

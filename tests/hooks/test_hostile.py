@@ -21,7 +21,7 @@ from holdfast.edge.hooks import claude, codex, copilot, cursor, gemini, opencode
 from holdfast.edge.hooks.hosts import NAMES, caller, load
 from holdfast.edge.hooks.log import LARGEST
 from holdfast.testing.hostile import TEXTS
-from holdfast.workspace import noting
+from holdfast.workspace import capture
 
 from .conftest import Call, context, errors, fixture, state
 
@@ -265,7 +265,7 @@ def test_a_workspace_that_cannot_be_written(started: Path) -> None:
 import os, sys
 from holdfast.edge import hooks
 from holdfast.edge.hooks import claude, handler, log
-from holdfast.workspace import noting, presence
+from holdfast.workspace import capture, presence
 if os.geteuid() == 0:
     os.setuid(65534)
 sys.exit(hooks.run(["claude"]))
@@ -320,7 +320,7 @@ def test_nothing_grows_without_bound(started: Path, call: Call) -> None:
         workspace.session().refer("kept.txt")
         workspace.session().add_error("by a person")
     base = {"session_id": "s", "cwd": str(started)}
-    for number in range(0, noting.FILES + 40, 20):
+    for number in range(0, capture.FILES + 40, 20):
         files = [f"file-{number + each:04}.txt" for each in range(20)]
         for name in files:
             (started / name).write_text(name)
@@ -333,14 +333,14 @@ def test_nothing_grows_without_bound(started: Path, call: Call) -> None:
                 "tool_input": {"files": files},
             },
         )
-    for number in range(noting.ERRORS + 15):
+    for number in range(capture.ERRORS + 15):
         bash = {"tool_name": "Bash", "tool_input": {"command": f"make {number}"}, "error": "Exit code 2\nno"}
         call("claude", {**base, "hook_event_name": "PostToolUseFailure", **bash})
     found = state()
-    assert len(found["references"]["open"]) == noting.FILES + 1
+    assert len(found["references"]["open"]) == capture.FILES + 1
     assert "kept.txt" in found["references"]["open"]
-    assert f"file-{noting.FILES + 39:04}.txt" in found["references"]["open"]
-    assert len(found["errors"]["open"]) == noting.ERRORS + 1
+    assert f"file-{capture.FILES + 39:04}.txt" in found["references"]["open"]
+    assert len(found["errors"]["open"]) == capture.ERRORS + 1
     assert errors(started) == ""
 
 
@@ -397,7 +397,7 @@ def test_secrets_are_replaced(started: Path, call: Call) -> None:
     """A token in a prompt, a command or a summary is stored as a placeholder, also where the text is cut."""
     token = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
     base = {"session_id": "s", "cwd": str(started)}
-    for cut in (0, noting.PROMPT_LENGTH - 20):
+    for cut in (0, capture.PROMPT_LENGTH - 20):
         call(
             "claude",
             {**base, "hook_event_name": "UserPromptSubmit", "prompt": "x" * cut + f" use {token} please"},

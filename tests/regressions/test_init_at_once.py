@@ -11,8 +11,8 @@ import pytest
 
 from holdfast.errors import Forbidden, HoldfastError
 from holdfast.fs import posix
-from holdfast.store.layout import FILES, create
-from holdfast.testing.faults import ERRORS, SHORT, Failure, Faulty
+from holdfast.testing.crash.faults import ERRORS, SHORT, Failure, Faulty
+from holdfast.workspace.scaffold import FILES, create
 
 CLI = [sys.executable, "-c", "from holdfast.edge.cli import script; script()", "init"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.core import commit as codec
+from holdfast.core import codec
 
 ID = "02000000000000ff-abcdefgh"
 WRONG: list[dict[str, Any]] = [

@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 from holdfast.fs import posix
-from holdfast.store.files import FilesStore
-from holdfast.testing.wrapped import Wrapped
+from holdfast.store.files.engine import FilesStore
+from holdfast.testing.crash.wrapped import Wrapped
 from holdfast.workspace.workspace import Workspace, wall_clock
 
 

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 
 import holdfast
 from holdfast import batch
-from holdfast.core import secrets
-from holdfast.core.secret_kinds import kinds
-from holdfast.core.secret_signs import may_hold
+from holdfast.core.secrets import finder as secrets
+from holdfast.core.secrets.kinds import kinds
+from holdfast.core.secrets.signs import may_hold
 from holdfast.edge.cli import main
 from holdfast.errors import HoldfastError, SecretFound, Usage
 from holdfast.testing import commands
-from holdfast.workspace import gate, sync
+from holdfast.workspace import secrets_filter, sync
 from holdfast.workspace.imports import bring_in, original
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -281,7 +281,7 @@ def test_redacted_with_a_stable_placeholder(session: holdfast.Session, project: 
     (placeholder,) = set(PLACEHOLDER.findall(log))
     assert session.recent(1)[0]["text"] == "word " * 20_000 + placeholder
     assert SECRET.encode() not in stored(project)
-    key = project / ".state" / gate.KEY
+    key = project / ".state" / secrets_filter.KEY
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
     assert len(key.read_bytes()) == 32
     assert "/local/" in (project / ".state" / ".gitignore").read_text().splitlines()
@@ -290,13 +290,13 @@ def test_redacted_with_a_stable_placeholder(session: holdfast.Session, project: 
 def test_a_damaged_key_is_made_anew(session: holdfast.Session, project: Path) -> None:
     """A power cut can leave an empty key: placeholders then differ from earlier ones, and nothing fails."""
     session.with_secrets("redact").note(TEXT)
-    (project / ".state" / gate.KEY).write_bytes(b"")
+    (project / ".state" / secrets_filter.KEY).write_bytes(b"")
     session.with_secrets("redact").note(TEXT)
     log = json.dumps([event.data for commit in session.log() for event in commit.events])
     assert len(set(PLACEHOLDER.findall(log))) == 2
 
 
-@pytest.mark.parametrize("way", sorted(gate.WAYS))
+@pytest.mark.parametrize("way", sorted(secrets_filter.WAYS))
 @pytest.mark.parametrize(
     ("config", "expected"),
     [
@@ -310,20 +310,20 @@ def test_a_damaged_key_is_made_anew(session: holdfast.Session, project: Path) ->
 def test_policy_by_way(project: Path, way: str, config: str, expected: dict[str, str]) -> None:
     """config.toml sets the policy for all ways in or for one; the caller's word comes first."""
     (project / ".state" / "config.toml").write_text("format = 1\n" + config)
-    wanted = expected.get(way, expected.get("", gate.WAYS[way]))
+    wanted = expected.get(way, expected.get("", secrets_filter.WAYS[way]))
     with holdfast.open(project, way=way) as workspace:
-        assert gate.policy_of(workspace)[0] == wanted
-        assert gate.policy_of(workspace, "redact") == ("redact", "asked")
+        assert secrets_filter.policy_of(workspace)[0] == wanted
+        assert secrets_filter.policy_of(workspace, "redact") == ("redact", "asked")
 
 
 def test_the_environment_comes_before_the_configuration(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """HOLDFAST_SECRETS is for workspaces without a folder, and for one run."""
-    monkeypatch.setenv(gate.VARIABLE, "redact")
+    monkeypatch.setenv(secrets_filter.VARIABLE, "redact")
     (project / ".state" / "config.toml").write_text('secrets = "allow"\n')
     with holdfast.open(project) as workspace:
-        assert gate.policy_of(workspace) == ("redact", "environment")
+        assert secrets_filter.policy_of(workspace) == ("redact", "environment")
 
 
 @pytest.mark.parametrize(

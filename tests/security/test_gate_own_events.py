@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import holdfast
-from holdfast.core import secrets
-from holdfast.core.commit import Draft, Event, content_of
-from holdfast.core.secret_signs import MARKS, MARKS_OF_EVENT, MARKS_OF_NAME, may_be_in
+from holdfast.core.codec import Draft, Event, content_of
+from holdfast.core.secrets import finder as secrets
+from holdfast.core.secrets.signs import MARKS, MARKS_OF_EVENT, MARKS_OF_NAME, may_be_in
 from holdfast.errors import SecretFound
-from holdfast.workspace import gate
+from holdfast.workspace import secrets_filter
 
 sys.path.insert(0, str(Path(__file__).parent))
 from secret_samples import ALNUM, some
@@ -107,9 +107,9 @@ def test_what_the_finder_finds_is_refused(
     found = secrets.find_in(op) + [hit for part in data for hit in secrets.find_in(part)]
     if found:
         with pytest.raises(SecretFound):
-            gate.passed(handle, draft)
+            secrets_filter.passed(handle, draft)
     else:
-        assert gate.passed(handle, draft) == (draft, content_of(draft))
+        assert secrets_filter.passed(handle, draft) == (draft, content_of(draft))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.core import commit as codec
-from holdfast.core import ids
+from holdfast.core import codec, ids
 from holdfast.errors import Damaged
-from holdfast.store.blanks import line_of
-from holdfast.testing.run import opener
+from holdfast.store.files.padding import line_of
+from holdfast.testing.crash.run import opener
 from holdfast.workspace.workspace import Workspace
 
 WRITER = "abcdefgh"

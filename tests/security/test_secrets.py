@@ -16,8 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.core import ids, secrets
-from holdfast.core.secret_kinds import kinds
+from holdfast.core import ids
+from holdfast.core.secrets import finder as secrets
+from holdfast.core.secrets.kinds import kinds
 
 sys.path.insert(0, str(Path(__file__).parent))
 import itertools

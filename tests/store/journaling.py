@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from holdfast.store.files import FilesStore
-from holdfast.store.journal import BLOCK, Entry, Habit, entries_in
+from holdfast.store.files.engine import FilesStore
+from holdfast.store.files.journal import BLOCK, Entry, Habit, entries_in
 from holdfast.testing.plans import texts, wall_clock
 
 STREAM = "sessions/ada/2026-01-21-a1b2c3d4"
@@ -17,8 +17,8 @@ AFTER = 3
 """The processes here take a journal with their third commit."""
 PROGRAM = """
 import sys
-from holdfast.store.files import FilesStore
-from holdfast.store.journal import Habit
+from holdfast.store.files.engine import FilesStore
+from holdfast.store.files.journal import Habit
 from holdfast.testing.plans import saying, wall_clock
 root, stream, name, after, size = sys.argv[1:]
 store = FilesStore(root, clock=wall_clock, habit=Habit(after=int(after), size=int(size)))

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.core import commit as codec
-from holdfast.store import segments
-from holdfast.store.blanks import BLANKS, LONG, line_of
+from holdfast.core import codec
+from holdfast.store.files import segments
+from holdfast.store.files.padding import BLANKS, LONG, line_of
 
 ID, AT = "019bbef3f2aa0000-qcx4n43w", "2026-01-21T14:30:00.123Z"
 CHARACTERS = st.sampled_from(

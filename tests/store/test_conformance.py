@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.testing import conformance
-from holdfast.testing.promises import commits, sharing, stores
+from holdfast.testing.conformance import commits, sharing, stores
 
 
 def test_every_promise_is_in_the_suite() -> None:

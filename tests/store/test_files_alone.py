@@ -22,15 +22,15 @@ from tests.store.test_files_crowded import (
     tear,
 )
 
-from holdfast.core.commit import Draft, Event, content_of
+from holdfast.core.codec import Draft, Event, content_of
 from holdfast.errors import Conflict
-from holdfast.store.files import FilesStore
-from holdfast.store.journal import BLOCK, Habit
-from holdfast.store.note import decode_memory
+from holdfast.store.files.engine import FilesStore
+from holdfast.store.files.fast_append import StreamAlone
+from holdfast.store.files.journal import BLOCK, Habit
+from holdfast.store.files.segments import FULL
+from holdfast.store.files.stream_note import ALONE, LAG_MS
+from holdfast.store.files.writer_state import decode_memory
 from holdfast.store.protocol import Appended, Cursor, Given, Planned
-from holdfast.store.segments import FULL
-from holdfast.store.stream_alone import StreamAlone
-from holdfast.store.stream_note import ALONE, LAG_MS
 
 
 @pytest.fixture

@@ -15,20 +15,20 @@ from tests.store.short_ways import watch
 
 import holdfast
 from holdfast.core import fold as folding
-from holdfast.core.commit import GENESIS, Commit, Draft, Event, content_of, encode, sum_of
+from holdfast.core.codec import GENESIS, Commit, Draft, Event, content_of, encode, sum_of
 from holdfast.core.fold import blank, fold
 from holdfast.core.ids import ZERO, next_id
 from holdfast.errors import Conflict, Unavailable
-from holdfast.store import layout
-from holdfast.store.blanks import line_of
-from holdfast.store.files import FilesStore
-from holdfast.store.journal import Habit
-from holdfast.store.note import decode_memory
+from holdfast.store.files.engine import FilesStore
+from holdfast.store.files.journal import Habit
+from holdfast.store.files.padding import line_of
+from holdfast.store.files.segments import shifted
+from holdfast.store.files.stream_beside import StreamBeside
+from holdfast.store.files.writer_state import decode_memory
 from holdfast.store.protocol import Appended, Cursor, Given, Ground, Planned
-from holdfast.store.segments import shifted
-from holdfast.store.stream_beside import StreamBeside
+from holdfast.workspace import scaffold
 from holdfast.workspace.session import Session
-from holdfast.workspace.working_set import CALM
+from holdfast.workspace.snapshot import CALM
 
 STREAM = "sessions/ada/2026-01-21-a1b2c3d4"
 FOREIGN = "00000000"
@@ -232,7 +232,7 @@ def test_a_moved_head_opens_a_new_segment(pair: tuple[Writer, Writer], tmp_path:
 
 def test_processes_that_record_at_once_end_in_one_state(tmp_path: Path) -> None:
     """Four processes record 150 events each: all are there, and every handle comes to the fold of the log."""
-    layout.create(str(tmp_path / ".state"))
+    scaffold.create(str(tmp_path / ".state"))
     workspace = holdfast.open(tmp_path, user="ada")
     session = workspace.start("race")
     children = []
@@ -259,7 +259,7 @@ def test_processes_that_record_at_once_end_in_one_state(tmp_path: Path) -> None:
 @contextlib.contextmanager
 def after_a_crowd(folder: Path) -> Iterator[Session]:
     """A session with 20 events of its own and 20 of somebody else's, which it has left unread."""
-    layout.create(str(folder / ".state"))
+    scaffold.create(str(folder / ".state"))
     with holdfast.open(folder, user="ada") as workspace, holdfast.open(folder, user="ada") as other:
         session = workspace.start("race")
         time.sleep(0.06)  # the folder's time stamp has settled
@@ -300,7 +300,7 @@ def test_an_error_of_reading_does_not_deny_a_commit(tmp_path: Path, monkeypatch:
 
 def test_a_long_tail_is_folded_only_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first reader after a merge of many commits keeps a snapshot, so that the next one folds none of them."""
-    layout.create(str(tmp_path / ".state"))
+    scaffold.create(str(tmp_path / ".state"))
     with holdfast.open(tmp_path, user="ada") as workspace:
         session = workspace.start("merge")
     time.sleep(0.002)  # the merged commits are later than the first

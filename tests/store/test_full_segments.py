@@ -13,13 +13,12 @@ from typing import TypeVar
 import pytest
 
 import holdfast
-from holdfast.core.commit import GENESIS, MAX_LINE, Draft, Event, encode
+from holdfast.core.codec import GENESIS, MAX_LINE, Draft, Event, encode
 from holdfast.errors import HoldfastError
 from holdfast.fs import posix
-from holdfast.store import segments
-from holdfast.store.files import FilesStore
+from holdfast.store.files.engine import FilesStore, segments
 from holdfast.store.protocol import Cursor, Ground, Planned
-from holdfast.testing.wrapped import Wrapped
+from holdfast.testing.crash.wrapped import Wrapped
 from holdfast.workspace import upkeep
 from holdfast.workspace.setup import init
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.store.files import FilesStore
-from holdfast.store.journal import BLOCK, Habit, entries_in
+from holdfast.store.files.engine import FilesStore
+from holdfast.store.files.journal import BLOCK, Habit, entries_in
 from holdfast.testing.plans import saying, texts
 
 sys.path.insert(0, str(Path(__file__).parent))

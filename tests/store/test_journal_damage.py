@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 from holdfast.errors import Forbidden, Newer
 from holdfast.fs import posix
-from holdfast.store.blanks import line_of
-from holdfast.store.files import FilesStore
-from holdfast.store.journal import BLOCK, Habit, entries_in
+from holdfast.store.files.engine import FilesStore
+from holdfast.store.files.journal import BLOCK, Habit, entries_in
+from holdfast.store.files.padding import line_of
+from holdfast.testing.crash.wrapped import Wrapped
 from holdfast.testing.plans import saying, texts, wall_clock
-from holdfast.testing.wrapped import Wrapped
 
 sys.path.insert(0, str(Path(__file__).parent))
 from journaling import STREAM, entries, journals, killed, opened, said_in, segment

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.core import commit as codec
+from holdfast.core import codec
 from holdfast.edge.cli import main
-from holdfast.store.blanks import line_of
-from holdfast.store.journal import Habit
+from holdfast.store.files.journal import Habit
+from holdfast.store.files.padding import line_of
 from holdfast.testing.plans import saying, texts
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -193,8 +193,8 @@ def test_commands_find_the_workspace_sound(
 
 READER = """
 import json, os, sys
-from holdfast.store import replay  # before another user is taken on, who may not be let into this folder
-from holdfast.store.files import FilesStore
+from holdfast.recovery import replay# before another user is taken on, who may not be let into this folder
+from holdfast.store.files.engine import FilesStore
 from holdfast.testing.plans import texts, wall_clock
 if os.geteuid() == 0:
     os.setuid(65534)  # root writes everywhere

@@ -9,12 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.core import commit as codec
-from holdfast.core import ids
-from holdfast.core.commit import Draft, Event
+from holdfast.core import codec, ids
+from holdfast.core.codec import Draft, Event
 from holdfast.fs import posix
-from holdfast.store import segments
-from holdfast.store.files import FilesStore
+from holdfast.store.files.engine import FilesStore, segments
 from holdfast.testing.plans import saying, texts, wall_clock
 
 HUGE = 200 << 20

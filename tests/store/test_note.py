@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 
 import holdfast
-from holdfast.store.files import FilesStore
-from holdfast.store.note import decode_memory
-from holdfast.store.segments import name_of
+from holdfast.store.files.engine import FilesStore
+from holdfast.store.files.segments import name_of
+from holdfast.store.files.writer_state import decode_memory
 from holdfast.workspace.session import Session
 from holdfast.workspace.workspace import Workspace
 

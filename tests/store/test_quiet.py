@@ -15,13 +15,13 @@ from tests.store.test_files_crowded import STREAM, forget_the_note, merge_a_clon
 
 import holdfast
 from holdfast.core import fold
-from holdfast.core.commit import Draft, Event, content_of
-from holdfast.store import layout
-from holdfast.store.files import FilesStore
-from holdfast.store.journal import Habit
+from holdfast.core.codec import Draft, Event, content_of
+from holdfast.store.files.engine import FilesStore
+from holdfast.store.files.journal import Habit
+from holdfast.store.files.stream_quiet import StreamQuiet
 from holdfast.store.protocol import Appended, Cursor, Given, Planned, Tail
-from holdfast.store.stream_quiet import StreamQuiet
-from holdfast.workspace.working_set import CROWDED_EVERY
+from holdfast.workspace import scaffold
+from holdfast.workspace.snapshot import CROWDED_EVERY
 
 QUIET = Event("x.step", {"text": "word " * 30})
 LOUD = Event("note.added", {"text": "something to remember"})
@@ -195,7 +195,7 @@ def test_whatever_is_told_as_a_whole_the_state_is_the_same(
 
 def test_snapshots_of_a_busy_session_cost_no_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two handles record past the place where a snapshot is kept: it has everything, and no line was read for it."""
-    layout.create(str(tmp_path / ".state"))
+    scaffold.create(str(tmp_path / ".state"))
     skipped = []
     ask = StreamQuiet._quiet_beyond
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.store.sqlite import SqliteStore
+from holdfast.store.sqlite.engine import SqliteStore
 from holdfast.testing.conformance import *  # noqa: F403
 from holdfast.testing.conformance import Engine
 

@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.store.short_ways import watch
 
-from holdfast.core.commit import Draft, Event, content_of
+from holdfast.core.codec import Draft, Event, content_of
 from holdfast.errors import Conflict, Unavailable
 from holdfast.fs import posix
 from holdfast.store.protocol import Appended, Cursor, Given, Ground, Planned
-from holdfast.store.sqlite import SqliteStore
-from holdfast.testing.wrapped import Wrapped
+from holdfast.store.sqlite.engine import SqliteStore
+from holdfast.testing.crash.wrapped import Wrapped
 
 STREAM = "sessions/ada/2026-01-21-a1b2c3d4"
 ROOM = 4_000_000

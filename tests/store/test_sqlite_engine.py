@@ -13,12 +13,11 @@ from typing import Any
 
 import pytest
 
-from holdfast.core.commit import decode
+from holdfast.core.codec import decode
 from holdfast.errors import Damaged, Forbidden, HoldfastError, Newer, Refused, Unavailable, UnknownOutcome
-from holdfast.store import sqlite_file
 from holdfast.store.protocol import Ground, Planned
-from holdfast.store.sqlite import SqliteStore
-from holdfast.testing.engine import in_threads, start
+from holdfast.store.sqlite.engine import SqliteStore, database
+from holdfast.testing.conformance.engine import in_threads, start
 from holdfast.testing.plans import saying, texts, wall_clock
 
 USER = "users/ann"
@@ -66,8 +65,8 @@ class TestFile:
             "foreign_keys": 1,
             "secure_delete": 1,
             "trusted_schema": 0,
-            "application_id": sqlite_file.APPLICATION,
-            "user_version": sqlite_file.VERSION,
+            "application_id": database.APPLICATION,
+            "user_version": database.VERSION,
         }
         store.put("local/note", b"x")
         assert {name: store._rows(f"PRAGMA {name}")[0][0] for name in wanted} == wanted
@@ -153,14 +152,14 @@ class TestForeignFiles:
         """A database of a newer release is refused and stays as it is."""
         fill(store)
         store.close()
-        raw(path, f"PRAGMA user_version={sqlite_file.VERSION + 1}")
+        raw(path, f"PRAGMA user_version={database.VERSION + 1}")
         self.refused(path, Newer)
 
     def test_a_newer_schema_while_open(self, path: str, store: SqliteStore) -> None:
         """A database that a newer release upgrades meanwhile, with its log not yet moved over, is refused."""
         fill(store)
         newer = sqlite3.connect(path, isolation_level=None)
-        newer.execute(f"PRAGMA user_version={sqlite_file.VERSION + 1}")
+        newer.execute(f"PRAGMA user_version={database.VERSION + 1}")
         with pytest.raises(Newer):
             SqliteStore(path, clock=wall_clock)
         assert newer.execute("SELECT count(*) FROM commits").fetchone() == (5,)
@@ -290,7 +289,7 @@ class TestErrors:
         """A program that holds the database too long makes it unavailable, and nothing else happens."""
         fill(store)
         store.close()
-        monkeypatch.setattr(sqlite_file, "_BUSY_SECONDS", 0.1)
+        monkeypatch.setattr(database, "_BUSY_SECONDS", 0.1)
         store = SqliteStore(path, clock=wall_clock)
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
@@ -396,9 +395,8 @@ class TestProcesses:
         assert other.communicate(timeout=60)[0] == "other-0\n"
         done = store.append(USER, saying("acknowledged"))
         assert done.version == 3
-        reader = (
-            "import sys; from holdfast.testing.engine import *; from holdfast.store.url import open_store\n"
-        )
+        reader = "import sys; from holdfast.testing.conformance.engine import *\n"
+        reader += "from holdfast.store.url import open_store\n"
         reader += "print(everything(open_store(sys.argv[1], clock=wall_clock), USER))"
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         command = [sys.executable, "-c", reader, f"sqlite:///{path}"]
@@ -432,7 +430,7 @@ class TestProcesses:
         """A process that opens, writes and closes many times holds no more files in the end."""
         program = (
             "import os, sys\n"
-            "from holdfast.store.sqlite import SqliteStore\n"
+            "from holdfast.store.sqlite.engine import SqliteStore\n"
             "from holdfast.testing.plans import saying, wall_clock\n"
             "def use():\n"
             "    store = SqliteStore(sys.argv[1], clock=wall_clock)\n"

@@ -9,23 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.core.commit import Draft, Event, encode
+from holdfast.core.codec import Draft, Event, encode
 from holdfast.errors import Refused, Unavailable
-from holdfast.store import sqlite_file
-from holdfast.store.sqlite import SqliteStore
-from holdfast.testing.migration import schema
+from holdfast.store.sqlite.engine import SqliteStore, database
+from holdfast.testing.crash.migration import schema
 from holdfast.testing.plans import saying, texts, wall_clock
 
-FOLDER = Path(sqlite_file.__file__).parent / "sqlite_migrations"
-OLDER = range(1, sqlite_file.VERSION)
+FOLDER = Path(database.__file__).parent / "migrations"
+OLDER = range(1, database.VERSION)
 
 
 def old_database(path: str, version: int) -> None:
     """A database as the release with this schema version left it, with one commit in it."""
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("PRAGMA journal_mode=WAL")
-    db.execute(f"PRAGMA application_id={sqlite_file.APPLICATION}")
-    for name in sqlite_file.MIGRATIONS[:version]:
+    db.execute(f"PRAGMA application_id={database.APPLICATION}")
+    for name in database.MIGRATIONS[:version]:
         db.executescript((FOLDER / name).read_text())
     db.execute(f"PRAGMA user_version={version}")
     db.execute("INSERT INTO meta VALUES ('writer', 'abcdefgh')")
@@ -40,7 +39,7 @@ def old_database(path: str, version: int) -> None:
 def test_the_folder_holds_exactly_the_migrations() -> None:
     """Migrations are numbered without a gap, and each file is listed."""
     names = sorted(name for name in os.listdir(FOLDER) if name != "schema.sql")
-    assert tuple(names) == sqlite_file.MIGRATIONS
+    assert tuple(names) == database.MIGRATIONS
     assert [int(name[:4]) for name in names] == list(range(1, len(names) + 1))
     assert len(names) >= 2
 
@@ -70,13 +69,13 @@ def test_a_migration_that_fails_changes_nothing(
     path = str(tmp_path / "old.db")
     old_database(path, version)
     before = schema(path)
-    right = sqlite_file._statements
+    right = database._statements
 
     def failing(name: str) -> Iterator[str]:
         yield from right(name)
         yield "CREATE TABLE meta (x)"
 
-    monkeypatch.setattr(sqlite_file, "_statements", failing)
+    monkeypatch.setattr(database, "_statements", failing)
     with pytest.raises(Unavailable, match="already exists"):
         SqliteStore(path, clock=wall_clock)
     assert schema(path) == before
@@ -92,7 +91,7 @@ def test_two_open_an_older_database_at_once(tmp_path: Path) -> None:
     old_database(path, 1)
     stores = [SqliteStore(path, clock=wall_clock) for _ in range(2)]
     for store in stores:
-        sqlite_file.migrate(path, store._connected())
+        database.migrate(path, store._connected())
         store.append("project", saying("x"))
         store.close()
     SqliteStore(str(tmp_path / "new.db"), clock=wall_clock).close()
@@ -105,7 +104,7 @@ def test_a_first_page_that_was_torn_is_taken_from_the_log(tmp_path: Path, torn: 
     made, path = tmp_path / "made.db", tmp_path / "state.db"
     old_database(str(made), 1)
     db = sqlite3.connect(made, isolation_level=None)
-    db.execute(f"PRAGMA application_id={sqlite_file.APPLICATION}")
+    db.execute(f"PRAGMA application_id={database.APPLICATION}")
     page = bytearray(made.read_bytes())
     for place in torn:
         page[place] ^= 0xFF

@@ -14,8 +14,8 @@ import holdfast
 from holdfast.core.concepts import session as session_rules
 from holdfast.errors import Forbidden, HoldfastError, Refused
 from holdfast.fs import posix
-from holdfast.store.files import FilesStore
-from holdfast.testing.wrapped import CHANGES, Wrapped
+from holdfast.store.files.engine import FilesStore
+from holdfast.testing.crash.wrapped import CHANGES, Wrapped
 from holdfast.workspace import upkeep
 from holdfast.workspace.upkeep import DAY, Policy
 from holdfast.workspace.workspace import Workspace, wall_clock

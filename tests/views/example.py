@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from holdfast.core import moment
+from holdfast.core import timestamps
 from holdfast.store.memory import MemoryStore
 from holdfast.workspace.session import Session
 from holdfast.workspace.workspace import Workspace
 
 STREAM = "sessions/alice/2026-01-21-a1b2c3d4"
-START = moment.parse("2026-01-21T14:00")
+START = timestamps.parse("2026-01-21T14:00")
 
 
 def ticking(start: int = START, step: int = 60_000) -> Callable[[], int]:

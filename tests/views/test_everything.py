@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from holdfast.core import concepts, fold
-from holdfast.core.commit import Commit, Event
+from holdfast.core.codec import Commit, Event
 from holdfast.core.concepts.message import ContextFile
-from holdfast.core.moment import iso
-from holdfast.core.numbers import Mint
+from holdfast.core.short_ids import Mint
+from holdfast.core.timestamps import iso
 from holdfast.core.tokens import estimate
 from holdfast.edge.cli.sessions import _status_text
 from holdfast.errors import HoldfastError

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.views.example import mid_task
 
 from holdfast.core import fold
-from holdfast.core.commit import Commit, Event
-from holdfast.core.moment import iso
+from holdfast.core.codec import Commit, Event
+from holdfast.core.timestamps import iso
 from holdfast.core.tokens import estimate
 from holdfast.edge.cli import load
 from holdfast.errors import Usage

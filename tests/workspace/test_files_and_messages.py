@@ -13,9 +13,9 @@ from holdfast.core.concepts.message import KEPT, LONG, SUMMARY_CAP
 from holdfast.core.text import TEXT_CAP
 from holdfast.errors import Forbidden, NotFound, Refused, TooLarge
 from holdfast.fs import posix
-from holdfast.store.beside import Beside
+from holdfast.testing.crash.wrapped import Wrapped
 from holdfast.testing.hostile import TEXTS
-from holdfast.testing.wrapped import Wrapped
+from holdfast.workspace.attachments import Beside
 from holdfast.workspace.session import Session
 
 

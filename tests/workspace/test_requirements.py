@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.core.moment import iso
+from holdfast.core.timestamps import iso
 from holdfast.edge.cli import main
 from holdfast.workspace import workspace as clocks
 

@@ -14,7 +14,7 @@ from holdfast.testing.commands import COMMANDS, TEXTS, Choice, Step
 from holdfast.views.state_json import contract
 from holdfast.workspace import upkeep
 from holdfast.workspace.session import Session
-from holdfast.workspace.working_set import WorkingSet
+from holdfast.workspace.snapshot import WorkingSet
 
 
 def opened(session: Session) -> WorkingSet:

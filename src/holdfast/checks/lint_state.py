@@ -9,7 +9,7 @@ from typing import Any
 from holdfast.checks import schema
 from holdfast.checks.finding import Rule, collector
 from holdfast.checks.tree import File, Tree
-from holdfast.core import secrets
+from holdfast.core.secrets import finder as secrets
 
 Places = Iterator[tuple[str, int, str]]
 CHECKS: list[tuple[Rule, Callable[[Tree], Places]]] = []

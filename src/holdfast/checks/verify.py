@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.checks import git_look
 from holdfast.checks.finding import Finding, Rule
-from holdfast.core import moment
+from holdfast.core import timestamps
 from holdfast.core.concepts import fact as facts
 from holdfast.core.text import one_line
 from holdfast.errors import HoldfastError, NotFound
@@ -93,7 +93,7 @@ def _tasks(session: Session, now: int, silent: int, states: set[str]) -> Iterato
     state = session.peek().state
     if state["completed"] or state["paused"] or states & {"alive", "elsewhere"}:
         return
-    quiet = now - moment.parse(state["updated"])
+    quiet = now - timestamps.parse(state["updated"])
     if states != {"gone"} and quiet <= silent:
         return
     why = "its worker is gone" if states == {"gone"} else f"nothing was written since {state['updated'][:16]}"
@@ -110,7 +110,7 @@ def _tasks(session: Session, now: int, silent: int, states: set[str]) -> Iterato
 
 def _decisions(session: Session, now: int, silent: int) -> Iterator[Finding]:
     for decision in session.peek().state["decisions"]["open"].values():
-        if now - moment.parse(decision["at"]) > silent:
+        if now - timestamps.parse(decision["at"]) > silent:
             yield Finding(
                 UNSETTLED,
                 f".state/{session.stream}",

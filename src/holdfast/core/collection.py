@@ -6,8 +6,8 @@ of this form.
 
 from __future__ import annotations
 
-from holdfast.core import numbers
-from holdfast.core.commit import Commit
+from holdfast.core import short_ids
+from holdfast.core.codec import Commit
 from holdfast.errors import NotFound, Refused
 from holdfast.typed import Any
 
@@ -24,7 +24,7 @@ def blank() -> Collection:
 def add(state: dict[str, Any], name: str, entry: dict[str, Any], commit: Commit) -> None:
     """Fold: a new entry; it gets who, when, from where, and the commit that made it."""
     collection = state[name]
-    numbers.note(state, entry["id"])
+    short_ids.note(state, entry["id"])
     collection["opened"] += 1
     collection["open"][entry["id"]] = {
         **entry,
@@ -73,13 +73,15 @@ def check_room(state: dict[str, Any], name: str, what: str) -> None:
 def find(state: dict[str, Any], name: str, text: str, what: str) -> dict[str, Any]:
     """Rule: the open entry that a person means by ``text``; says so if it was closed before."""
     collection = state[name]
-    text = numbers.whole(state, text)
+    text = short_ids.whole(state, text)
     try:
-        entry: dict[str, Any] = collection["open"][numbers.resolve(text, collection["open"], f"open {what}")]
+        entry: dict[str, Any] = collection["open"][
+            short_ids.resolve(text, collection["open"], f"open {what}")
+        ]
         return entry
     except NotFound:
         for closed in collection["closed"]:
-            if numbers.same(closed["id"], text):
+            if short_ids.same(closed["id"], text):
                 raise Refused(
                     f"{closed['id']} was closed before, at {closed['closed_at']} by {closed['closed_by']}. "
                     "Nothing was written."
@@ -95,9 +97,9 @@ def known(state: dict[str, Any], name: str, text: str, prefix: str, what: str) -
     collection = state[name]
     ids = [*collection["open"], *(closed["id"] for closed in collection["closed"])]
     try:
-        return numbers.resolve(text, ids, what)
+        return short_ids.resolve(text, ids, what)
     except NotFound:
-        given = numbers.given(state, text, prefix)
+        given = short_ids.given(state, text, prefix)
         if given is None:
             raise
         return given

@@ -7,7 +7,7 @@ somebody who has seen them sets it again. Nothing is silently dropped, and the o
 
 from __future__ import annotations
 
-from holdfast.core.commit import Commit
+from holdfast.core.codec import Commit
 from holdfast.typed import Any
 
 MAX_RIVALS = 8

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from zlib import crc32
 
-from holdfast.core import commit as codec
-from holdfast.core import concepts, sense, upcast
-from holdfast.core.commit import Commit, Event
+from holdfast.core import codec, concepts, upcast, validation
+from holdfast.core.codec import Commit, Event
 from holdfast.errors import Damaged, HoldfastError, Newer
 from holdfast.typed import Any
 
@@ -60,7 +59,7 @@ def fold(state: State, lines: Iterable[bytes | Commit]) -> State:
         state["head"] = commit_id
         state["mix"] = (state["mix"] + crc32(commit_id.encode())) & 0xFFFFFFFF
         try:
-            commit = sense.commit_in(item) if isinstance(item, bytes) else sense.checked(item)
+            commit = validation.commit_in(item) if isinstance(item, bytes) else validation.checked(item)
         except Damaged:
             _count_unknown(state, NONSENSE)
             continue

@@ -6,7 +6,7 @@ to the next. The log is never rewritten.
 
 from __future__ import annotations
 
-from holdfast.core.commit import Event
+from holdfast.core.codec import Event
 from holdfast.core.concepts import Meaning
 from holdfast.errors import Newer
 from holdfast.typed import Any

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from threading import RLock
 
 from holdfast.core import ids
-from holdfast.core.commit import GENESIS, decode, encode, id_of, sum_of
-from holdfast.core.moment import iso
+from holdfast.core.codec import GENESIS, decode, encode, id_of, sum_of
 from holdfast.core.stream import checked_note, checked_stream
+from holdfast.core.timestamps import iso
 from holdfast.store.numbered import check_expected, check_op, closed, is_local_note_of, place_of, plan_wrote
 from holdfast.store.protocol import Appended, Capabilities, Cursor, Fault, Ground, Plan, Tail
 

@@ -1,6 +1,6 @@
 """The one protocol of all engines: eight methods.
 
-A store keeps streams of commits, each commit as its line (see ``core.commit``). It knows nothing of concepts,
+A store keeps streams of commits, each commit as its line (see ``core.codec``). It knows nothing of concepts,
 rules and views: the caller folds. ``holdfast.testing.conformance`` checks every promise that is made here.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from holdfast.core.commit import Commit, Draft
+from holdfast.core.codec import Commit, Draft
 from holdfast.typed import Any, Protocol, Record
 
 Cursor = Any

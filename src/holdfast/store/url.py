@@ -60,7 +60,7 @@ def _sqlite(rest: str, clock: Clock) -> Store:
         raise Usage("SQLite is used for files only.", hint="For a store in memory, the URL is memory:")
     if "?" in path or "\0" in path:
         raise Usage("A SQLite URL takes no options, and its path has no '?' in it.")
-    from holdfast.store.sqlite import SqliteStore
+    from holdfast.store.sqlite.engine import SqliteStore
 
     return SqliteStore(path, clock=clock)
 
@@ -78,7 +78,7 @@ def _files(folder: str, clock: Clock) -> Store:
     if not folder or "\0" in folder:
         raise Usage("The folder of the workspace has no name.")
     from holdfast.fs import posix
-    from holdfast.store.files import FilesStore
+    from holdfast.store.files.engine import FilesStore
 
     return FilesStore(folder, clock=clock, fs=posix)
 

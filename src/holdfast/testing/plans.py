@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from holdfast.core.commit import Draft, Event, decode
+from holdfast.core.codec import Draft, Event, decode
 from holdfast.store.protocol import Ground, Plan, Planned, Tail
 
 

@@ -13,12 +13,11 @@ from typing import Any, Generic, TypeVar
 
 from hypothesis import strategies as st
 
-from holdfast.core import commit as codec
-from holdfast.core import fold, ids
-from holdfast.core.commit import Commit, Draft, Event
+from holdfast.core import codec, fold, ids
+from holdfast.core.codec import Commit, Draft, Event
 from holdfast.core.concepts import session as session_concept
-from holdfast.core.moment import iso
-from holdfast.core.numbers import Mint
+from holdfast.core.short_ids import Mint
+from holdfast.core.timestamps import iso
 from holdfast.errors import Forbidden, HoldfastError
 from holdfast.testing.commands import BY_KIND, FAMILIES_BY_KIND, TEXTS, Choice, Step
 from holdfast.workspace.handle import Handle, Receipt, Rule

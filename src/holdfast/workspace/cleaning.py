@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.core import secrets
 from holdfast.core.foreign import Left, Record
-from holdfast.core.secret_signs import may_hold
+from holdfast.core.secrets import finder as secrets
+from holdfast.core.secrets.signs import may_hold
 from holdfast.errors import SecretFound
-from holdfast.workspace import gate
+from holdfast.workspace import secrets_filter
 from holdfast.workspace.workspace import Workspace
 
 _NAMED = 10  # lines that an error names
@@ -30,12 +30,12 @@ class Cleaning:
         hits = secrets.find(text) if may_hold(text) else []
         if not hits:
             return
-        policy, _ = gate.policy_of(workspace)
+        policy, _ = secrets_filter.policy_of(workspace)
         self.found = [Left(line, kind, _SAID[policy]) for line, kind in _lines(text, hits)]
         if policy == "refuse":
             raise SecretFound(_refusal(name, self.found))
         if policy == "redact":
-            self._key = gate.key_of(workspace)
+            self._key = secrets_filter.key_of(workspace)
             self.data = secrets.redact(text, self._key).encode("utf-8", "surrogateescape")
 
     def of(self, item: Record | Left) -> Record | Left:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from holdfast.core.commit import Commit
+from holdfast.core.codec import Commit
 from holdfast.core.stream import PROJECT
 from holdfast.errors import NoSession, Usage
 from holdfast.typed import TYPE_CHECKING

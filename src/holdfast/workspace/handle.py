@@ -11,14 +11,14 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 
-from holdfast.core import fold, moment, sense
-from holdfast.core.commit import Commit, Draft, Event
-from holdfast.core.numbers import Mint
+from holdfast.core import fold, timestamps, validation
+from holdfast.core.codec import Commit, Draft, Event
+from holdfast.core.short_ids import Mint
 from holdfast.errors import Conflict, Forbidden, NotFound, Usage
 from holdfast.store.protocol import Given, Ground, Plan, Planned
 from holdfast.typed import TYPE_CHECKING, Any, Record, Self, made
-from holdfast.workspace import gate
-from holdfast.workspace.working_set import WorkingSet
+from holdfast.workspace import secrets_filter
+from holdfast.workspace.snapshot import WorkingSet
 
 if TYPE_CHECKING:
     from holdfast.workspace.presence import Lease
@@ -178,7 +178,7 @@ class Handle:
         """What is to be written, as far as it does not depend on its place in the stream."""
         workspace = self.workspace
         draft = made(Draft, (tuple(events), workspace.by, workspace.origin, op))
-        passed, content = gate.passed(self, draft)
+        passed, content = secrets_filter.passed(self, draft)
         return made(Planned, (passed, numbers, content, quiet and passed is draft))
 
     def under(self, lease: Lease) -> Self:
@@ -192,7 +192,7 @@ class Handle:
         """This handle with a policy of its own: ``refuse``, ``redact`` or ``allow`` secrets in what it writes."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
-        other.secrets = gate.checked(policy, "secrets")
+        other.secrets = secrets_filter.checked(policy, "secrets")
         return other
 
     def update(self, change: Callable[[Self], Any], *, tries: int = 100) -> Any:
@@ -216,7 +216,7 @@ class Handle:
 
     def log(self, *, newest_first: bool = False) -> Iterator[Commit]:
         """Every commit that makes sense, decoded, in canonical order."""
-        return sense.commits_in(self._lines(newest_first=newest_first))
+        return validation.commits_in(self._lines(newest_first=newest_first))
 
     def _lines(self, *, newest_first: bool = False) -> Iterable[bytes]:
         return self.workspace.store.read(self.stream, None, newest_first=newest_first).lines
@@ -230,7 +230,7 @@ class Handle:
             return fold.fold(state, (line for line, _ in zip(self._lines(), range(when), strict=False)))
         if not isinstance(when, str):
             raise Usage(f"{when!r} is neither a version nor a moment.")
-        until = moment.iso(moment.parse(when))
+        until = timestamps.iso(timestamps.parse(when))
         return fold.fold(state, (commit for commit in self.log() if commit.at <= until))
 
     def diff(self, before: int | str, after: int | str) -> list[dict[str, Any]]:

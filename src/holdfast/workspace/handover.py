@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from holdfast.core.stream import PROJECT, last_part
 from holdfast.errors import HoldfastError, Unavailable
-from holdfast.store.project_folder import CONTINUE, HANDOFF, ProjectFolder, beside
 from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING, Any, Record
 from holdfast.views import parts, seal
 from holdfast.workspace.alerts import alerts as around
+from holdfast.workspace.project_files import CONTINUE, HANDOFF, ProjectFolder, beside
 
 if TYPE_CHECKING:
     from holdfast.views.brief import Brief

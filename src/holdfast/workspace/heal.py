@@ -10,7 +10,7 @@ from holdfast.typed import TYPE_CHECKING
 from holdfast.workspace import publish
 
 if TYPE_CHECKING:
-    from holdfast.store.files import FilesStore
+    from holdfast.store.files.engine import FilesStore
     from holdfast.workspace.workspace import Workspace
 
 
@@ -23,10 +23,11 @@ def heal(workspace: Workspace) -> list[Fault]:
     store = files_store(workspace)
     if store is None:
         return publish.check(workspace, fix=True)
-    from holdfast.store import checkup, git_ask, git_setup, restore
+    from holdfast.git import integration, porcelain
+    from holdfast.recovery import fsck, restore
     from holdfast.workspace.heal_pages import heal_pages
 
-    conflicted = git_ask.unmerged(store.root) if store.in_git else []
+    conflicted = porcelain.unmerged(store.root) if store.in_git else []
     segments = [path for path in conflicted if path.endswith(".jsonl") and path.startswith("events/")]
     views = [path for path in conflicted if os.path.basename(path) in publish.VIEWS]
     marks = [path for path in conflicted if _is_mark(path)]
@@ -52,18 +53,18 @@ def heal(workspace: Workspace) -> list[Fault]:
     faults += store.check(fix=True)
     faults += publish.check(workspace, fix=True, quick=True)
     back = [fault.where for fault in faults if fault.action == restore.PUT_BACK]
-    if back and not git_ask.tracked(store.root, back):
+    if back and not porcelain.tracked(store.root, back):
         back = []
     # Untracked, it would stand in the way of the next merge that brings it.
-    named = [f.where for f in faults if f.action == checkup.WRITTEN_AGAIN and store.in_git]
-    named = [path for path in named if git_ask.tracked(store.root, _folders_of(path))]
+    named = [f.where for f in faults if f.action == fsck.WRITTEN_AGAIN and store.in_git]
+    named = [path for path in named if porcelain.tracked(store.root, _folders_of(path))]
     anew = {*_tracked_views(store, faults), *_tracked_segments(store, faults)}
     staged = sorted({*segments, *moved, *back, *named, *marks, *views, *made, *anew})
-    if store.in_git and git_setup.views_are_local(store.root):
+    if store.in_git and integration.views_are_local(store.root):
         staged = [path for path in staged if os.path.basename(path) not in publish.VIEWS]
-        faults += [_kept_out(path) for path in git_setup.untrack_views(store.root)]
+        faults += [_kept_out(path) for path in integration.untrack_views(store.root)]
         conflicted = [path for path in conflicted if path not in views]
-    if staged and not git_ask.stage(store.root, staged):
+    if staged and not porcelain.stage(store.root, staged):
         faults.append(Fault("", ".", "git did not stage the healed files", action="stage them with git add"))
     for path in conflicted:
         if path not in staged:
@@ -75,7 +76,7 @@ def heal(workspace: Workspace) -> list[Fault]:
 
 def _folders_of(path: str) -> list[str]:
     """The folders of an archived session: git may have its joined segments, and nothing else of it."""
-    from holdfast.store.segments import EVENTS
+    from holdfast.store.files.segments import EVENTS
 
     folder = os.path.dirname(path)
     return [folder, f"{EVENTS}/{folder}"]
@@ -85,7 +86,7 @@ def files_store(workspace: Workspace) -> FilesStore | None:
     """The workspace's files engine; None on other engines, which git knows nothing of."""
     if workspace.store.capabilities.name != "files":
         return None
-    from holdfast.store.files import FilesStore
+    from holdfast.store.files.engine import FilesStore
 
     return workspace.store if isinstance(workspace.store, FilesStore) else None
 
@@ -97,7 +98,8 @@ def _kept_out(path: str) -> Fault:
 
 def _is_mark(path: str) -> bool:
     """Whether archiving has made the file: the stub that stays in a session's folders, or the name of an archive."""
-    from holdfast.store import archive, segments
+    from holdfast.recovery import archive
+    from holdfast.store.files import segments
 
     name = os.path.basename(path)
     owner = path.startswith("history/") and path.count("/") == 3 and name == archive.OWNER
@@ -107,7 +109,7 @@ def _is_mark(path: str) -> bool:
 def _settled_mark(store: FilesStore, path: str) -> Fault:
     """A stub stays only in the old folders of a session that is archived: git may have moved it to those of another,
     or to the archive, whose views look alike. The name of an archive is written again by the check that follows."""
-    from holdfast.store import segments
+    from holdfast.store.files import segments
 
     stream = "/".join(path.removeprefix("events/").split("/")[:3])
     is_stub = os.path.basename(path) == segments.STUB
@@ -129,16 +131,17 @@ def _settled(store: FilesStore, path: str) -> Fault:
 
 def _tracked_segments(store: FilesStore, faults: list[Fault]) -> list[str]:
     """Segments that were restored: what git would commit of them otherwise is the damage."""
-    from holdfast.store import git_ask, restore
+    from holdfast.git import porcelain
+    from holdfast.recovery import restore
 
     mended = [fault.where for fault in faults if restore.RESTORED in fault.action]
-    return sorted(git_ask.tracked(store.root, mended)) if mended and store.in_git else []
+    return sorted(porcelain.tracked(store.root, mended)) if mended and store.in_git else []
 
 
 def _tracked_views(store: FilesStore, faults: list[Fault]) -> list[str]:
     """Views that were made anew and that git tracks: staged, so that the next git commit has them right."""
-    from holdfast.store import git_ask
+    from holdfast.git import porcelain
 
     made = [fault.where.partition(":")[0] for fault in faults if fault.action == "made anew"]
     made = [path for path in made if os.path.basename(path) in publish.VIEWS]
-    return sorted(git_ask.tracked(store.root, made)) if made and store.in_git else []
+    return sorted(porcelain.tracked(store.root, made)) if made and store.in_git else []

@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 
 from holdfast.errors import HoldfastError
-from holdfast.store import git_ask, git_setup, layout
-from holdfast.store.find import FOLDER
-from holdfast.store.project_folder import CONTINUE, HANDOFF, ProjectFolder, beside
+from holdfast.git import integration, porcelain
 from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.views import agents_md, parts, seal
-from holdfast.workspace import publish
+from holdfast.workspace import publish, scaffold
+from holdfast.workspace.discovery import FOLDER
 from holdfast.workspace.handover import AGENTS, project_state, refresh_block
+from holdfast.workspace.project_files import CONTINUE, HANDOFF, ProjectFolder, beside
 
 if TYPE_CHECKING:
     from holdfast.workspace.session import Session
@@ -32,13 +32,13 @@ def heal_pages(workspace: Workspace) -> list[Fault]:
     if folder is None:
         return []
     faults = []
-    in_git = git_setup.in_git(workspace.where)
-    conflicted = git_ask.unmerged(folder.root) if in_git else []
+    in_git = integration.in_git(workspace.where)
+    conflicted = porcelain.unmerged(folder.root) if in_git else []
     for name in (CONTINUE, HANDOFF, AGENTS):
         if name not in conflicted:
             continue
         settled = _merged_around(workspace, folder) if name == AGENTS else _made_anew(workspace, folder, name)
-        if settled and git_ask.stage(folder.root, [name]):
+        if settled and porcelain.stage(folder.root, [name]):
             action = "merged, the block made anew" if name == AGENTS else "made anew"
             faults.append(Fault("", name, "a merge left it in conflict", harmless=True, action=action))
         else:
@@ -47,8 +47,8 @@ def heal_pages(workspace: Workspace) -> list[Fault]:
             )
     marked = check_markers(workspace, fix=True, but=tuple(conflicted))
     made = [fault.where.rpartition(":")[0] for fault in marked if fault.harmless]
-    if in_git and made and (tracked := git_ask.tracked(folder.root, made)):
-        git_ask.stage(folder.root, sorted(tracked))
+    if in_git and made and (tracked := porcelain.tracked(folder.root, made)):
+        porcelain.stage(folder.root, sorted(tracked))
     return faults + marked
 
 
@@ -59,7 +59,7 @@ def check_markers(workspace: Workspace, *, fix: bool, but: tuple[str, ...] = ())
     if folder is None:
         return []
     faults = []
-    for name in (CONTINUE, HANDOFF, AGENTS, *(f"{FOLDER}/{name}" for name in layout.FILES)):
+    for name in (CONTINUE, HANDOFF, AGENTS, *(f"{FOLDER}/{name}" for name in scaffold.FILES)):
         found = _content(folder, name) if name not in but else None
         line = seal.marker_line(found) if found else 0
         if not line or (name == AGENTS and not agents_md.has_block(found)):
@@ -119,9 +119,9 @@ def _sessions_in(workspace: Workspace, page: bytes) -> list[dict[str, Any]]:
 def _merged_around(workspace: Workspace, folder: ProjectFolder) -> bool:
     """Merge AGENTS.md with the block left out of account; False if what people wrote is in conflict itself."""
     sides: dict[str, bytes] = {}
-    for line in git_ask.lines(folder.root, "ls-files", "--stage", "--", AGENTS):
+    for line in porcelain.lines(folder.root, "ls-files", "--stage", "--", AGENTS):
         _, blob, stage = line.partition("\t")[0].split(" ")
-        sides[stage] = git_ask.content(folder.root, blob) or b""
+        sides[stage] = porcelain.content(folder.root, blob) or b""
     if not {"2", "3"} <= sides.keys():
         return False  # one side took the whole file away
     try:
@@ -134,7 +134,7 @@ def _merged_around(workspace: Workspace, folder: ProjectFolder) -> bool:
         workspace.store.put(name, text)
     try:
         paths = [os.path.join(workspace.where, name) for name in _SIDES]
-        merged = git_ask.run(folder.root, "merge-file", "-p", "-q", *paths)
+        merged = porcelain.run(folder.root, "merge-file", "-p", "-q", *paths)
     finally:
         for name in _SIDES:
             workspace.store.put(name, None)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from holdfast.core import sense
-from holdfast.core.commit import Commit
+from holdfast.core import validation
+from holdfast.core.codec import Commit
 from holdfast.typed import Any, Record
 from holdfast.workspace.handle import Handle
 
@@ -63,7 +63,7 @@ def log_page(handle: Handle, number: int, size: int) -> tuple[list[Commit], int]
     lines = iter(handle.workspace.store.read(handle.stream, None, newest_first=backwards).lines)
     skipped = after if backwards else first
     wanted = [line for _, line in zip(range(skipped + count), lines, strict=False)][skipped:]
-    return list(sense.commits_in(reversed(wanted) if backwards else wanted)), total
+    return list(validation.commits_in(reversed(wanted) if backwards else wanted)), total
 
 
 def find_thing(handle: Handle, short_id: str) -> list[dict[str, Any]]:

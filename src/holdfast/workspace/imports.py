@@ -9,15 +9,15 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from holdfast.core import concepts, fold, foreign, ids
-from holdfast.core.commit import Commit, Event
+from holdfast.core.codec import Commit, Event
 from holdfast.core.foreign import Left, Record
 from holdfast.core.hashing import blake2b
 from holdfast.core.text import one_line
 from holdfast.errors import HoldfastError, NotFound, TooLarge
 from holdfast.workspace.cleaning import Cleaning
 from holdfast.workspace.handle import Handle
+from holdfast.workspace.importers import PROJECT_KINDS, TAKERS
 from holdfast.workspace.session import Session
-from holdfast.workspace.taking import PROJECT_KINDS, TAKERS
 from holdfast.workspace.workspace import Workspace
 
 TOGETHER = 200

@@ -10,14 +10,22 @@ from __future__ import annotations
 
 import os
 
-from holdfast.core import moment
+from holdfast.core import timestamps
 from holdfast.core.hashing import blake2b
 from holdfast.errors import Conflict, HoldfastError, Refused, Unavailable
-from holdfast.store import find
 from holdfast.store.protocol import Fault
-from holdfast.store.shared_folder import Process, SharedFolder, agent, identify, is_alive, is_kin, program
 from holdfast.typed import TYPE_CHECKING, Any, Record
-from holdfast.workspace.gate import passed_value
+from holdfast.workspace import discovery
+from holdfast.workspace.presence_folder import (
+    Process,
+    SharedFolder,
+    agent,
+    identify,
+    is_alive,
+    is_kin,
+    program,
+)
+from holdfast.workspace.secrets_filter import passed_value
 
 if TYPE_CHECKING:
     from holdfast.workspace.workspace import Workspace
@@ -66,7 +74,7 @@ class Lease(Record):
         with self.presence.folder.held(f"leases/{self.name}"):
             record = self.presence.folder.get(f"leases/{self.name}")
             if record is not None and record["number"] == self.number:
-                self.presence.folder.put(f"leases/{self.name}", {**record, "holder": None}, durable=True)
+                self.presence.folder.put(f"leases/{self.name}", {**record, "holder": None}, sync=True)
 
 
 class Presence:
@@ -75,14 +83,14 @@ class Presence:
     def __init__(self, workspace: Workspace, process: Process | None = None) -> None:
         where = workspace.where if workspace.store.capabilities.name == "files" else None
         if where is None:
-            where = os.path.join(find.project_root(os.getcwd()), find.FOLDER)
+            where = os.path.join(discovery.project_root(os.getcwd()), discovery.FOLDER)
         try:
             self.folder = SharedFolder(where, "presence")
         except OSError as error:
             raise Unavailable(f"Presence cannot be written ({error.strerror}).") from error
         self._workspace = workspace
         self._root = os.path.dirname(where)
-        self._top = find.project_root(self._root)
+        self._top = discovery.project_root(self._root)
         self._here = identify()
         self.is_program = False
         """The process is a program of its own, and all that it starts belongs to it."""
@@ -103,7 +111,7 @@ class Presence:
         if known and age is not None and age < FRESH_MS and (session is None or known["session"] == session):
             return
         with self.folder.held("claims"):  # another command of this agent may be claiming
-            record = self.folder.get(name) or {"since": moment.iso(now), "claims": {}}
+            record = self.folder.get(name) or {"since": timestamps.iso(now), "claims": {}}
             self.folder.put(
                 name,
                 {
@@ -113,7 +121,7 @@ class Presence:
                     "session": session or record.get("session"),
                     "worktree": self._root,
                     "process": list(self.process),
-                    "seen": moment.iso(now),
+                    "seen": timestamps.iso(now),
                 },
             )
 
@@ -144,7 +152,7 @@ class Presence:
     def _is_old(self, record: dict[str, Any]) -> bool:
         from holdfast.workspace.workspace import wall_clock
 
-        return moment.parse(record["seen"]) < wall_clock() - GONE_MS
+        return timestamps.parse(record["seen"]) < wall_clock() - GONE_MS
 
     def is_same_agent(self, record: dict[str, Any]) -> bool:
         """Whether a record is of this agent, perhaps by another name: its MCP server, or a command in its shell."""
@@ -178,7 +186,7 @@ class Presence:
             if taken and not anyway:
                 return taken
             mine = self.folder.get(f"agents/{self._me}") or {}
-            now = moment.iso(wall_clock())
+            now = timestamps.iso(wall_clock())
             claims = {**dict.fromkeys(wanted, now), **mine.get("claims", {})}
             self.folder.put(f"agents/{self._me}", {**mine, "claims": claims})
         return taken
@@ -223,14 +231,14 @@ class Presence:
                 number = max(number, found["number"])
             holder = {
                 "by": self._workspace.by,
-                "since": moment.iso(wall_clock()),
+                "since": timestamps.iso(wall_clock()),
                 "worktree": self._root,
                 "process": list(self.process),
             }
             # Durable: a number that a power cut takes back would be given out twice.
-            self.folder.put(f"leases/{name}", {"number": number + 1, "holder": holder}, durable=True)
+            self.folder.put(f"leases/{name}", {"number": number + 1, "holder": holder}, sync=True)
             if self.is_outrun(name, number + 1):  # at the same moment, by one who writes elsewhere
-                self.folder.put(f"leases/{name}", {"number": number + 1, "holder": None}, durable=True)
+                self.folder.put(f"leases/{name}", {"number": number + 1, "holder": None}, sync=True)
                 raise Held(f"{session} was taken by somebody else at this moment; nothing was changed.")
             return Lease(self, name, number + 1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.store import find, layout
+from holdfast.workspace import discovery, scaffold
 
 
 def init(folder: str, *, given: bool = False) -> tuple[str, list[str]]:
@@ -12,6 +12,6 @@ def init(folder: str, *, given: bool = False) -> tuple[str, list[str]]:
 
     Returns the workspace's folder and the files that were made; none if there was a workspace already.
     """
-    project = os.path.abspath(folder) if given else find.project_root(folder)
-    root = os.path.join(project, find.FOLDER)
-    return root, layout.create(root)
+    project = os.path.abspath(folder) if given else discovery.project_root(folder)
+    root = os.path.join(project, discovery.FOLDER)
+    return root, scaffold.create(root)

@@ -11,7 +11,7 @@ import re
 from typing import Any, NamedTuple
 
 from holdfast.core import concepts, contested, fold, foreign, ids
-from holdfast.core.commit import Event
+from holdfast.core.codec import Event
 from holdfast.core.foreign import Left, Record
 from holdfast.core.hashing import blake2b
 from holdfast.errors import HoldfastError, Refused

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from holdfast.core import concepts, contested, moment
+from holdfast.core import concepts, contested, timestamps
 from holdfast.core.stream import last_part, owner
 from holdfast.core.text import one_line
 from holdfast.errors import Refused, Usage
-from holdfast.store.files import FilesStore
+from holdfast.store.files.engine import FilesStore
 from holdfast.workspace.session import Session
 from holdfast.workspace.workspace import POINTER, Workspace, wall_clock
 
@@ -86,7 +86,7 @@ def plan_prune(workspace: Workspace, policy: Policy) -> list[Kept]:
         size = _size(workspace, session)
         total += size
         reason = ""
-        if policy.older_than is not None and now - moment.parse(state["updated"]) > policy.older_than:
+        if policy.older_than is not None and now - timestamps.parse(state["updated"]) > policy.older_than:
             reason = f"older than {policy.older_than / DAY:g} days"
         elif policy.keep is not None and place >= policy.keep:
             reason = f"more than {policy.keep:,} sessions"
@@ -128,7 +128,7 @@ def rotate(workspace: Workspace, *, idle: int, policy: Policy | None = None) -> 
         half_done = bool(state["archived"]) and isinstance(workspace.store, FilesStore)
         if not half_done and (state["archived"] or not state["completed"]):
             continue
-        if not half_done and now - moment.parse(state["updated"]) < idle:
+        if not half_done and now - timestamps.parse(state["updated"]) < idle:
             continue
         try:
             archive(workspace, f"{session.user}/{session.id}")

@@ -6,23 +6,21 @@ import os
 import time
 from functools import lru_cache
 
-from holdfast.core import commit as codec
-from holdfast.core import concepts, ids, moment
+from holdfast.core import codec, concepts, ids, timestamps
 from holdfast.core.hashing import blake2b
 from holdfast.core.ids import checked_name
 from holdfast.core.stream import PROJECT, last_part, owner, session_stream, user_stream
 from holdfast.core.text import NAME_CAP, checked_text
 from holdfast.errors import HoldfastError, InvalidName, NoSession, NotFound, Refused
-from holdfast.store import find
 from holdfast.store.protocol import Fault, Ground, Planned, Store
 from holdfast.store.url import open_store
 from holdfast.typed import TYPE_CHECKING, Any, Self
-from holdfast.workspace import gate, publish
+from holdfast.workspace import discovery, publish, secrets_filter
 from holdfast.workspace.handle import Handle
 from holdfast.workspace.session import Session
 
 if TYPE_CHECKING:
-    from holdfast.store.beside import Beside
+    from holdfast.workspace.attachments import Beside
     from holdfast.workspace.choose import Choice
     from holdfast.workspace.person import Person
     from holdfast.workspace.presence import Presence
@@ -61,17 +59,17 @@ def open_workspace(
     """Open the workspace at ``where``: a folder, a URL, HOLDFAST_URL, or the one found from here upwards.
 
     ``user`` owns the sessions that are started; ``by`` names the actor in every commit (else HOLDFAST_AGENT,
-    else the user). ``secrets`` says what becomes of secrets in what is written (see ``workspace.gate``): ``refuse``,
+    else the user). ``secrets`` says what becomes of secrets in what is written: ``refuse``,
     ``redact`` or ``allow``; without it, the settings decide, which can differ by ``way``.
     """
     environment = os.environ
     target = os.fspath(where) if where is not None else environment.get("HOLDFAST_URL")
     if not target:
-        target = find.find(os.getcwd())
-    elif ":" not in target and os.path.basename(os.path.normpath(target)) != find.FOLDER:
-        target = find.find(target)
+        target = discovery.find(os.getcwd())
+    elif ":" not in target and os.path.basename(os.path.normpath(target)) != discovery.FOLDER:
+        target = discovery.find(target)
     # The repository around the workspace names the user; a database is in none, so the one around here does.
-    name = user or find.user_name(environment, os.getcwd() if ":" in target else target)
+    name = user or discovery.user_name(environment, os.getcwd() if ":" in target else target)
     return Workspace(
         open_store(target, clock=wall_clock),
         user=checked_name(name, "user"),
@@ -103,13 +101,13 @@ class Workspace:
             raise Refused(f"An origin is one of {', '.join(codec.ORIGINS)}, not {origin!r}.")
         self.store = store
         self.user = user
-        if way not in gate.WAYS:
-            raise Refused(f"A way in is one of {', '.join(gate.WAYS)}, not {way!r}.")
+        if way not in secrets_filter.WAYS:
+            raise Refused(f"A way in is one of {', '.join(secrets_filter.WAYS)}, not {way!r}.")
         self.origin = origin
-        self.secrets = None if secrets is None else gate.checked(secrets, "secrets")
+        self.secrets = None if secrets is None else secrets_filter.checked(secrets, "secrets")
         self.way = way
         self.new_key: bytes | None = None
-        self.by = str(gate.passed_value(self, checked_text(by, "actor", cap=NAME_CAP), "actor")[0])
+        self.by = str(secrets_filter.passed_value(self, checked_text(by, "actor", cap=NAME_CAP), "actor")[0])
         self._stale: dict[str, Handle] = {}
         self._published = 0
         self._presence: Presence | None = None
@@ -143,7 +141,7 @@ class Workspace:
             for stream in self.store.streams(f"sessions/{self.user}/"):
                 if stream.endswith(f"-{letters}"):
                     return Session(self, stream)
-        name = f"{moment.iso(wall_clock())[:10]}-{letters}"
+        name = f"{timestamps.iso(wall_clock())[:10]}-{letters}"
         session = Session(self, session_stream(self.user, name))
 
         def begin(state: dict[str, Any], mint: Any) -> list[codec.Event]:
@@ -215,7 +213,7 @@ class Workspace:
         store = files_store(self)
         if store is None:
             return False
-        from holdfast.store.archive import is_used
+        from holdfast.recovery.archive import is_used
 
         return is_used(store.root)
 
@@ -283,10 +281,10 @@ class Workspace:
 
     def files(self, stream: str) -> Beside:
         """The files that a stream can refer to: the project's, and its own where the store has folders."""
-        from holdfast.store.beside import Beside
+        from holdfast.workspace.attachments import Beside
 
         if self.store.capabilities.name == "files":
-            from holdfast.store.files import FilesStore
+            from holdfast.store.files.engine import FilesStore
 
             store = self.store
             assert isinstance(store, FilesStore)
@@ -295,7 +293,7 @@ class Workspace:
                 store.keep(stream, path)
 
             return Beside(os.path.dirname(self.where), store.folder_of(stream), keep=keep)
-        return Beside(find.project_root(os.getcwd()))
+        return Beside(discovery.project_root(os.getcwd()))
 
     @property
     def presence(self) -> Presence:
@@ -325,7 +323,7 @@ class Workspace:
         from holdfast.workspace import presence
         from holdfast.workspace.heal_pages import check_markers
 
-        faults = self.store.check(fix=fix) + publish.check(self, fix=fix) + gate.check(self)
+        faults = self.store.check(fix=fix) + publish.check(self, fix=fix) + secrets_filter.check(self)
         return faults + check_markers(self, fix=fix) + presence.check(self) + self._hook_errors()
 
     def _hook_errors(self) -> list[Fault]:
@@ -359,7 +357,7 @@ class Workspace:
         """
         self._stale[handle.stream] = handle
         if self.new_key is not None:
-            gate.keep_key(self)
+            secrets_filter.keep_key(self)
         if crowded:
             return
         now = time.monotonic_ns()

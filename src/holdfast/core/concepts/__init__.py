@@ -22,7 +22,7 @@ from importlib import import_module
 from holdfast.typed import TYPE_CHECKING, Any, Protocol, Record
 
 if TYPE_CHECKING:
-    from holdfast.core.commit import Commit
+    from holdfast.core.codec import Commit
     from holdfast.core.concepts import (
         backlog,
         batch,

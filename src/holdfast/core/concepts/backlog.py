@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from holdfast.core import collection, contested, numbers
-from holdfast.core.commit import Commit, Event
+from holdfast.core import collection, contested, short_ids
+from holdfast.core.codec import Commit, Event
 from holdfast.core.text import EXCERPT, NAME_CAP, checked_text, checked_texts, excerpt, one_line
 from holdfast.errors import Refused
 from holdfast.typed import Any
@@ -183,7 +183,7 @@ def _dependencies(state: dict[str, Any], given: list[str], item: dict[str, Any] 
     closed = [entry["id"] for entry in state["backlog"]["closed"]]
     kept = item["depends_on"] if item else []
     everything = list(dict.fromkeys([*known, *closed, *kept]))
-    found = [numbers.resolve(numbers.whole(state, text), everything, "backlog item") for text in given]
+    found = [short_ids.resolve(short_ids.whole(state, text), everything, "backlog item") for text in given]
     wanted = list(dict.fromkeys(found))
     if item is not None:
         _refuse_circle(known, item["id"], wanted)

@@ -13,8 +13,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 
-from holdfast.core import collection, numbers, ranges
-from holdfast.core.commit import Commit, Event
+from holdfast.core import collection, ranges, short_ids
+from holdfast.core.codec import Commit, Event
 from holdfast.core.text import NAME_CAP, checked_text, checked_texts, excerpt, one_line
 from holdfast.errors import NotFound, Refused, TooLarge
 from holdfast.typed import Any
@@ -301,7 +301,7 @@ def look(state: dict[str, Any], batch: str | None) -> dict[str, Any]:
     if batch is None and not state["batches"]["open"] and closed:
         return closed[-1]
     for entry in closed:
-        if batch is not None and numbers.same(entry["id"], batch):
+        if batch is not None and short_ids.same(entry["id"], batch):
             return entry
     return find(state, batch)
 

@@ -7,7 +7,7 @@ is an event of its own.
 from __future__ import annotations
 
 from holdfast.core import contested
-from holdfast.core.commit import Commit, Event
+from holdfast.core.codec import Commit, Event
 from holdfast.core.text import NAME_CAP, checked_text, one_line
 from holdfast.errors import NotFound, Refused
 from holdfast.typed import Any

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.core.commit import Commit, Event
+from holdfast.core.codec import Commit, Event
 from holdfast.core.text import NAME_CAP, checked_text, excerpt, one_line
 from holdfast.typed import Any
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from holdfast.core import collection, numbers
-from holdfast.core.commit import Commit, Event
+from holdfast.core import collection, short_ids
+from holdfast.core.codec import Commit, Event
 from holdfast.core.text import checked_text, checked_texts, excerpt, one_line
 from holdfast.errors import NotFound, Refused
 from holdfast.typed import Any
@@ -28,7 +28,7 @@ def blank() -> dict[str, Any]:
 def _made(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
     decisions = state["decisions"]
     decisions["made"] += 1
-    numbers.note(state, data["id"])
+    short_ids.note(state, data["id"])
     decisions["open"][data["id"]] = {
         "id": data["id"],
         "text": excerpt(data["text"]),
@@ -131,12 +131,12 @@ def decide(
 def settle(state: dict[str, Any], short_id: str, outcome: str, ok: bool = True) -> list[Event]:
     """Write down how a decision turned out."""
     decisions = state["decisions"]
-    short_id = numbers.whole(state, short_id)
+    short_id = short_ids.whole(state, short_id)
     try:
-        full = numbers.resolve(short_id, decisions["open"], "open decision")
+        full = short_ids.resolve(short_id, decisions["open"], "open decision")
     except NotFound:
         for closed in decisions["closed"]:
-            if numbers.same(closed["id"], short_id):
+            if short_ids.same(closed["id"], short_id):
                 raise Refused(
                     f"{closed['id']} was settled before, at {closed['settled_at']} by {closed['settled_by']}"
                     f": {one_line(closed['outcome'])}. Nothing was written."

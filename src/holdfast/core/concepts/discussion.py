@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.core import contested
-from holdfast.core.commit import Commit, Event
+from holdfast.core.codec import Commit, Event
 from holdfast.core.concepts import phase
 from holdfast.core.text import checked_text, excerpt, one_line
 from holdfast.errors import Refused

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 
 from holdfast.core import collection
-from holdfast.core.commit import Commit, Event
+from holdfast.core.codec import Commit, Event
 from holdfast.core.paths import IN_SESSION, checked_path
 from holdfast.core.text import NAME_CAP, checked_text, excerpt, one_line
 from holdfast.errors import Refused

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from holdfast.core import contested, ids, numbers
-from holdfast.core.commit import Commit, Event
+from holdfast.core import contested, ids, short_ids
+from holdfast.core.codec import Commit, Event
 from holdfast.core.text import NAME_CAP, checked_text, excerpt, one_line
 from holdfast.errors import NotFound, Refused
 from holdfast.typed import Any
@@ -24,7 +24,7 @@ def blank() -> dict[str, Any]:
 
 def _made(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
     registers = state["registers"]
-    numbers.note(state, data["id"])
+    short_ids.note(state, data["id"])
     contested.put(registers, "handoff", data["id"], data["saw"], commit)
     contested.put(registers, "claim", f"{data['id']} by nobody", data["saw_claim"], commit)
     state["handoff"] = {

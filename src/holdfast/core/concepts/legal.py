@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from holdfast.core import numbers
-from holdfast.core.commit import Commit, Event
+from holdfast.core import short_ids
+from holdfast.core.codec import Commit, Event
 from holdfast.core.text import checked_text, excerpt, one_line
 from holdfast.typed import Any
 
@@ -20,7 +20,7 @@ def blank() -> dict[str, Any]:
 
 def _reviewed(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
     legal = state["legal"]
-    numbers.note(state, data["id"])
+    short_ids.note(state, data["id"])
     legal["count"] += 1
     legal["last"].append(
         {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from holdfast.core import collection
-from holdfast.core.commit import Commit, Event
+from holdfast.core.codec import Commit, Event
 from holdfast.core.concepts import decision
 from holdfast.core.text import checked_text, excerpt, one_line
 from holdfast.errors import Refused

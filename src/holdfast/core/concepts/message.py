@@ -7,7 +7,7 @@ session's context folder, and the message names it.
 from __future__ import annotations
 
 from holdfast.core import contested
-from holdfast.core.commit import Commit, Event
+from holdfast.core.codec import Commit, Event
 from holdfast.core.text import NAME_CAP, checked_text, excerpt, one_line
 from holdfast.errors import Refused
 from holdfast.typed import Any, Record

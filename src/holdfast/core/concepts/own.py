@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from holdfast.core.commit import Commit, Event
+from holdfast.core.codec import Commit, Event
 from holdfast.core.ids import only
 from holdfast.errors import Refused
 from holdfast.typed import Any, made

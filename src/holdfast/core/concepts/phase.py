@@ -7,7 +7,7 @@ a phase that they do not list is final. ``skip_to`` jumps over all of this, and 
 from __future__ import annotations
 
 from holdfast.core import contested
-from holdfast.core.commit import Commit, Event
+from holdfast.core.codec import Commit, Event
 from holdfast.core.text import NAME_CAP, checked_text, checked_texts, excerpt, one_line
 from holdfast.errors import Refused
 from holdfast.typed import Any

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.core import contested
-from holdfast.core.commit import Commit, Event
+from holdfast.core.codec import Commit, Event
 from holdfast.core.ids import checked_name
 from holdfast.core.text import checked_text, one_line
 from holdfast.errors import NotFound, Refused

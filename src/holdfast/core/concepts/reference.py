@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.core.commit import Commit, Event
+from holdfast.core.codec import Commit, Event
 from holdfast.core.paths import checked_path
 from holdfast.core.text import one_line
 from holdfast.errors import NotFound, Refused

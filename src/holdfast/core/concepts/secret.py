@@ -1,11 +1,11 @@
 """Secrets that somebody let through: of which kind and in which field, never what they are.
 
-The secret itself stands in the same commit. What the gate does is decided in ``workspace/gate.py``.
+The secret itself stands in the same commit. What the gate does is decided in ``workspace/secrets_filter.py``.
 """
 
 from __future__ import annotations
 
-from holdfast.core.commit import Commit, Event
+from holdfast.core.codec import Commit, Event
 from holdfast.core.text import one_line
 from holdfast.typed import Any
 

@@ -6,7 +6,7 @@ A pause is a fact in the log; the file ``.continue-here.md`` that shows it is a 
 from __future__ import annotations
 
 from holdfast.core import contested, ids
-from holdfast.core.commit import Commit, Event
+from holdfast.core.codec import Commit, Event
 from holdfast.core.concepts import discussion
 from holdfast.core.text import checked_text, excerpt, one_line
 from holdfast.errors import Refused

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from holdfast.core import collection, contested
-from holdfast.core.commit import Commit, Event
+from holdfast.core.codec import Commit, Event
 from holdfast.core.text import checked_text, checked_texts, excerpt, one_line
 from holdfast.errors import NotFound, Refused
 from holdfast.typed import Any

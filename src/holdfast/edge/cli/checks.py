@@ -88,10 +88,10 @@ def _folder(arguments: argparse.Namespace) -> str:
         if not os.path.isdir(arguments.folder):
             raise Usage(f"{arguments.folder} is not a folder.")
         return str(arguments.folder)
-    from holdfast.store import find
+    from holdfast.workspace import discovery
 
     try:
-        return os.path.dirname(find.find(arguments.workspace or os.getcwd()))
+        return os.path.dirname(discovery.find(arguments.workspace or os.getcwd()))
     except NoWorkspace:
         return os.getcwd()
 
@@ -105,12 +105,12 @@ def _verify_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _verify(arguments: argparse.Namespace) -> Output:
     from holdfast.checks import verify
-    from holdfast.core import moment
+    from holdfast.core import timestamps
     from holdfast.workspace.workspace import wall_clock
 
     now = wall_clock()
     with open_here(arguments) as workspace:
-        found = verify.verify(workspace, now=now, silent=now - moment.parse(arguments.silent, now))
+        found = verify.verify(workspace, now=now, silent=now - timestamps.parse(arguments.silent, now))
     return _told(arguments, found, verify.RULES, "What the memory says is still true, as far as can be seen.")
 
 

@@ -97,7 +97,7 @@ def _prune_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _prune(arguments: argparse.Namespace) -> Output:
     from holdfast.checks import agents_md
-    from holdfast.store.project_folder import beside
+    from holdfast.workspace.project_files import beside
     from holdfast.workspace.upkeep import parse_size
 
     with open_here(arguments) as workspace:

@@ -6,7 +6,7 @@ import argparse
 import json
 from collections.abc import Callable
 
-from holdfast.core import moment
+from holdfast.core import timestamps
 from holdfast.core.ids import checked_name
 from holdfast.core.stream import PROJECT, user_stream
 from holdfast.edge.cli.command import Command, Output, at_least, on_session, open_here
@@ -77,7 +77,7 @@ def _brought(commits: list[str]) -> str:
 
 def _log_of_git(session: Session, limit: int) -> Output:
     """The git commits that belong to the session."""
-    from holdfast.store.git_setup import commits_of
+    from holdfast.git.integration import commits_of
 
     commits = commits_of(session.workspace.where, session.id, limit)
     lines = [
@@ -94,8 +94,8 @@ def _log(arguments: argparse.Namespace) -> Output:
     wanted = Filter(
         arguments.type,
         arguments.by,
-        moment.iso(moment.parse(arguments.since, now)) if arguments.since else None,
-        moment.iso(moment.parse(arguments.until, now)) if arguments.until else None,
+        timestamps.iso(timestamps.parse(arguments.since, now)) if arguments.since else None,
+        timestamps.iso(timestamps.parse(arguments.until, now)) if arguments.until else None,
         arguments.grep.lower() if arguments.grep else None,
     )
 
@@ -129,7 +129,7 @@ def _log(arguments: argparse.Namespace) -> Output:
 
 
 def _point(text: str) -> int | str:
-    return int(text) if text.isdigit() else moment.iso(moment.parse(text, wall_clock()))
+    return int(text) if text.isdigit() else timestamps.iso(timestamps.parse(text, wall_clock()))
 
 
 def _show_arguments(parser: argparse.ArgumentParser) -> None:

@@ -17,8 +17,8 @@ def _mcp_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _mcp(arguments: argparse.Namespace) -> Output:
-    from holdfast.edge.mcp.desk import Desk
     from holdfast.edge.mcp.offer import Memory
+    from holdfast.edge.mcp.pool import Desk
     from holdfast.edge.mcp.protocol import Server
 
     desk = Desk(arguments.workspace, arguments.session)

@@ -309,7 +309,7 @@ def _archived(workspace: Workspace, user: str | None, limit: int) -> tuple[list[
 
 
 def _everywhere(workspace: Workspace, user: str | None, limit: int) -> Output:
-    from holdfast.workspace.everywhere import everywhere
+    from holdfast.workspace.session_discovery import everywhere
 
     found = [row for row in everywhere(workspace) if user in (None, row["user"])]
     rows = found[:limit]

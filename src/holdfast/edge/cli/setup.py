@@ -80,24 +80,24 @@ def _tell_hosts(root: str, arguments: argparse.Namespace, *, made: bool) -> tupl
 
 def _tell_git(root: str, arguments: argparse.Namespace) -> list[str]:
     """What the clone was told, each only with consent."""
-    from holdfast.store import git_setup
+    from holdfast.git import integration
 
     told = []
-    if arguments.views == "local" and git_setup.keep_views_local(root):
+    if arguments.views == "local" and integration.keep_views_local(root):
         told.append("Views stay out of git.")
     driver = arguments.merge_driver
     if driver is None and arguments.views != "local" and not arguments.json:
         driver = _ask(root)
-    if driver and git_setup.register_driver(root):
+    if driver and integration.register_driver(root):
         told.append("This clone merges views without conflicts.")
     if arguments.commit_hook:
-        told.append(git_setup.install_hook(root))
+        told.append(integration.install_hook(root))
     return told
 
 
 def _ask(root: str) -> bool:
     """Ask a person at a terminal, once: everybody else has said no by saying nothing."""
-    from holdfast.store.git_setup import has_driver, in_git
+    from holdfast.git.integration import has_driver, in_git
 
     if not _is_terminal() or not in_git(root) or has_driver(root):
         return False

@@ -129,7 +129,7 @@ def _hook(arguments: argparse.Namespace) -> Output:
     """Never stops a commit: without a session, or on any error, the message stays as it is."""
     import os
 
-    from holdfast.store.git_setup import add_trailer
+    from holdfast.git.integration import add_trailer
 
     try:
         with open_here(arguments) as workspace:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from holdfast.core import moment
+from holdfast.core import timestamps
 from holdfast.edge.cli.command import Command, Output, open_here
 from holdfast.edge.render import clean, paint, table
 from holdfast.errors import Usage
@@ -70,7 +70,7 @@ def _span(text: str) -> int:
     from holdfast.workspace.workspace import wall_clock
 
     now = wall_clock()
-    return now - moment.parse(text, now)
+    return now - timestamps.parse(text, now)
 
 
 def _prune_arguments(parser: argparse.ArgumentParser) -> None:

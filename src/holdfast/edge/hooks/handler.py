@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from holdfast.core import contested, moment
+from holdfast.core import contested, timestamps
 from holdfast.edge.hooks import event as events
-from holdfast.edge.hooks.admit import admitted
 from holdfast.edge.hooks.event import Event
+from holdfast.edge.hooks.sanitise import admitted
 from holdfast.errors import HoldfastError, NoSession
 from holdfast.typed import TYPE_CHECKING, Any
-from holdfast.workspace import noting
+from holdfast.workspace import capture
 from holdfast.workspace.choose import is_unfinished
 from holdfast.workspace.workspace import open_workspace, wall_clock
 
@@ -50,7 +50,7 @@ class Call:
 
     def op(self, *words: str) -> str:
         """An operation id: the same event of the same conversation has the same one."""
-        from holdfast.edge.hooks.told import digest
+        from holdfast.edge.hooks.delivery_log import digest
 
         return f"hook:{self.name}:{digest(self.conversation)}:{':'.join(words)}"[:200]
 
@@ -77,7 +77,7 @@ class Call:
         """
         workspace = self.workspace
         updated = mine.peek().state["updated"]
-        fresh = bool(updated) and wall_clock() - moment.from_iso(updated) < AWAY_MS
+        fresh = bool(updated) and wall_clock() - timestamps.from_iso(updated) < AWAY_MS
         if current is not None and fresh:
             try:
                 found = workspace.session(current)
@@ -144,7 +144,7 @@ def _system(call: Call) -> str:
 
 
 def _brief(call: Call, session: Session) -> str:
-    from holdfast.edge.hooks.told import Told
+    from holdfast.edge.hooks.delivery_log import Told
     from holdfast.views.brief import DEFAULT, LEAST
     from holdfast.workspace.handover import make_brief
 
@@ -175,7 +175,7 @@ def is_asked(prompt: str) -> bool:
 
 
 def _goal(call: Call) -> str:
-    return noting.first_line(call.event.prompt, noting.PROMPT_LENGTH) or call.project_goal()
+    return capture.first_line(call.event.prompt, capture.PROMPT_LENGTH) or call.project_goal()
 
 
 def _prompt(call: Call) -> str:
@@ -185,9 +185,9 @@ def _prompt(call: Call) -> str:
     session = call.begun(_goal(call))
     call.present(session)
     state = session.peek().state
-    noting.prompted(session, event.prompt, wall_clock(), call.op("prompt", event.key) if event.key else None)
+    capture.prompted(session, event.prompt, wall_clock(), call.op("prompt", event.key) if event.key else None)
     if call.host.AGAIN_AT_PROMPT and (state["compactions"]["count"] or event.transcript):
-        from holdfast.edge.hooks.told import Told
+        from holdfast.edge.hooks.delivery_log import Told
 
         told = Told(call.workspace, call.conversation)
         # A conversation that nobody briefed yet has its start before it, or behind it.
@@ -209,7 +209,7 @@ def _news(call: Call, state: dict[str, Any]) -> str:
     contests = contested.contests(state["registers"])
     if not contests:
         return ""
-    from holdfast.edge.hooks.told import Told
+    from holdfast.edge.hooks.delivery_log import Told
     from holdfast.views.fence import RULE, fenced, token
 
     lines = []
@@ -229,8 +229,8 @@ def _tool(call: Call) -> str:
         return ""
     session = call.begun(call.project_goal())
     if event.command:
-        noting.failed(session, event.command, event.output)
-    changed = noting.edited(session, event.edited) if event.edited else []
+        capture.failed(session, event.command, event.output)
+    changed = capture.edited(session, event.edited) if event.edited else []
     return _shared(call, session, changed) if changed else ""
 
 
@@ -246,7 +246,7 @@ def _shared(call: Call, session: Session, changed: list[str]) -> str:
         )
     except (HoldfastError, OSError):
         return ""
-    from holdfast.edge.hooks.told import Told
+    from holdfast.edge.hooks.delivery_log import Told
     from holdfast.views.fence import fenced, token
 
     lines = [
@@ -265,7 +265,7 @@ def _compacting(call: Call) -> str:
     session = call.begun(call.project_goal())
     event = call.event
     count = bool(call.host.COUNT_BEFORE) and call.host.COUNT_BEFORE in ("all", event.trigger)
-    noting.compacting(session, event.trigger, event.key, call.op("compacting"), count=count)
+    capture.compacting(session, event.trigger, event.key, call.op("compacting"), count=count)
     return cut(call.host, keep(session.peek().state))
 
 
@@ -273,7 +273,7 @@ def _compacted(call: Call) -> str:
     session = call.begun(call.project_goal())
     event = call.event
     key = event.key or str(session.peek().state["messages"]["count"])
-    noting.compacted(session, event.summary, event.trigger, call.op("compacted", key))
+    capture.compacted(session, event.summary, event.trigger, call.op("compacted", key))
     return ""
 
 
@@ -281,7 +281,7 @@ def _stop(call: Call) -> str:
     session = call.session()
     if session is not None:
         call.present(session)
-        noting.stopped(session, call.event.message, call.event.in_flight, None)
+        capture.stopped(session, call.event.message, call.event.in_flight, None)
     return ""
 
 

@@ -11,9 +11,9 @@ LARGEST = 64_000
 def note(where: str, what: str, error: Exception) -> None:
     """Add a line, if there is a workspace; never raises."""
     try:
-        from holdfast.core.moment import iso
-        from holdfast.store.find import find
+        from holdfast.core.timestamps import iso
         from holdfast.views.markdown import visible
+        from holdfast.workspace.discovery import find
         from holdfast.workspace.workspace import HOOK_LOG, wall_clock
 
         path = os.path.join(find(where), *HOOK_LOG.split("/"))

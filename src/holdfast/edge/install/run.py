@@ -11,8 +11,8 @@ from holdfast.edge.install.ledger import Entry, Ledger
 from holdfast.edge.install.plan import Change
 from holdfast.edge.install.targets import HOSTS, Place, Target, present, program, targets
 from holdfast.errors import NoWorkspace, Usage
-from holdfast.store import find
 from holdfast.typed import Record
+from holdfast.workspace import discovery
 
 Judge = Callable[[Target, str, Ledger, bytes | None], Change]
 
@@ -33,9 +33,9 @@ class Done(Record):
 def place_of(user: bool, environment: Mapping[str, str]) -> Place:
     """Where to install from here: the project is the folder of the workspace, else the root of the repository."""
     try:
-        project = os.path.dirname(find.find(os.getcwd()))
+        project = os.path.dirname(discovery.find(os.getcwd()))
     except NoWorkspace:
-        project = find.project_root(os.getcwd())
+        project = discovery.project_root(os.getcwd())
     return Place(user, project, os.path.expanduser("~"), environment)
 
 
@@ -100,7 +100,7 @@ def _checked(hosts: list[str]) -> list[str]:
 def _workspace(place: Place) -> str:
     """Make the workspace that the hooks will look for, if the project has none."""
     try:
-        find.find(place.project)
+        discovery.find(place.project)
     except NoWorkspace:
         from holdfast.workspace.setup import init
 

@@ -15,10 +15,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import BoundedSemaphore, Thread, current_thread, main_thread
 
 from holdfast.edge.mcp import wire
-from holdfast.edge.mcp.desk import Desk
 from holdfast.edge.mcp.http_rules import checked_headers, is_modern, is_own_host, is_own_origin, status_of
 from holdfast.edge.mcp.http_sessions import Sessions
 from holdfast.edge.mcp.http_stream import Stream
+from holdfast.edge.mcp.pool import Desk
 from holdfast.edge.mcp.protocol import Peer, Server
 from holdfast.edge.mcp.stdio import say
 from holdfast.edge.mcp.token import find_token

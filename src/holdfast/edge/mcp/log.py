@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from holdfast.core import moment
-from holdfast.core.commit import Commit
+from holdfast.core import timestamps
+from holdfast.core.codec import Commit
 from holdfast.edge.mcp.wire import Json
 from holdfast.typed import Any
 from holdfast.views.fence import fenced, origin
@@ -33,7 +33,7 @@ def search(session: Session, given: Json) -> Json:
         length = min(FULL, max(SHORT, RESULT_CAP // max(1, len(found))))
         events = [_event(entry, entry["type"], entry["data"], length) for entry in found]
     else:
-        since = moment.iso(moment.parse(given["since"], wall_clock())) if "since" in given else None
+        since = timestamps.iso(timestamps.parse(given["since"], wall_clock())) if "since" in given else None
         text = given["text"].lower() if "text" in given else None
         wanted = Filter(given.get("type"), given.get("by"), since, None, text)
         events = []

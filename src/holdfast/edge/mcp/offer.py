@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast import __version__
 from holdfast.edge.mcp import prompts, resources, tool, tools, wire
-from holdfast.edge.mcp.desk import Desk
+from holdfast.edge.mcp.pool import Desk
 from holdfast.edge.mcp.wire import Caller, Failure, Json
 from holdfast.typed import Any
 

@@ -9,7 +9,7 @@ import json
 
 from holdfast.core import actions
 from holdfast.edge.mcp import wire
-from holdfast.edge.mcp.desk import Desk
+from holdfast.edge.mcp.pool import Desk
 from holdfast.edge.mcp.wire import Failure, Json
 from holdfast.errors import HoldfastError
 from holdfast.workspace.session import Session

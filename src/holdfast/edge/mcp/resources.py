@@ -8,7 +8,7 @@ from collections.abc import Callable
 from holdfast.core import contested
 from holdfast.core.ids import checked_name, is_session_id
 from holdfast.core.stream import PROJECT, last_part, owner
-from holdfast.edge.mcp.desk import Desk
+from holdfast.edge.mcp.pool import Desk
 from holdfast.edge.mcp.wire import Json, NoResource
 from holdfast.errors import HoldfastError, InvalidName, NotFound
 from holdfast.typed import Any, Record

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from holdfast.edge.mcp import arguments as check
-from holdfast.edge.mcp.desk import Desk
+from holdfast.edge.mcp.pool import Desk
 from holdfast.edge.mcp.wire import Json, compact
 from holdfast.errors import HoldfastError, NoSession
 from holdfast.typed import Record

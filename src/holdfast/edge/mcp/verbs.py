@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from holdfast.core import contested
 from holdfast.core.stream import last_part
-from holdfast.edge.mcp.desk import Desk
+from holdfast.edge.mcp.pool import Desk
 from holdfast.edge.mcp.tool import Said
 from holdfast.edge.mcp.wire import Json
 from holdfast.errors import Usage

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from holdfast.core.commit import Commit
+from holdfast.core.codec import Commit
 from holdfast.views import tsv_text
 
 COLUMNS = ["date", "control", "caught", "agent", "outcome", "notes"]

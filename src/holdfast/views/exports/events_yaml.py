@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from holdfast.core import concepts, upcast
-from holdfast.core.commit import Commit, Event
+from holdfast.core.codec import Commit, Event
 from holdfast.typed import Any
 from holdfast.views import yaml_text
 

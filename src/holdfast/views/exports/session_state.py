@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 from holdfast import __version__
 from holdfast.core import concepts, contested, upcast
-from holdfast.core.commit import Commit
+from holdfast.core.codec import Commit
 from holdfast.typed import Any
 
 

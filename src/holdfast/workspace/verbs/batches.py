@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from holdfast.core import concepts
-from holdfast.core.commit import Event
+from holdfast.core.codec import Event
 from holdfast.errors import NotFound
 from holdfast.typed import Any
 from holdfast.workspace.handle import Handle, Receipt

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from holdfast.core import concepts
 from holdfast.typed import TYPE_CHECKING, Any
-from holdfast.workspace.gate import passed_text
 from holdfast.workspace.handle import Receipt
+from holdfast.workspace.secrets_filter import passed_text
 from holdfast.workspace.verbs.references import References
 
 if TYPE_CHECKING:

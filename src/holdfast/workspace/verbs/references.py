@@ -7,7 +7,7 @@ from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.workspace.handle import Handle, Receipt
 
 if TYPE_CHECKING:
-    from holdfast.store.beside import Beside
+    from holdfast.workspace.attachments import Beside
 
 
 class References(Handle):

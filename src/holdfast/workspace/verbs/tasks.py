@@ -79,11 +79,11 @@ class Tasks(Handle):
                 elif event.type == "task.skipped":
                     found.setdefault(event.data["id"], None)
         if of is not None:
-            from holdfast.core import numbers
+            from holdfast.core import short_ids
 
             if not needs:
                 raise NotFound(f"There is no task {of[:80]}.")
-            wanted = set(needs[numbers.resolve(of, needs, "task")])
+            wanted = set(needs[short_ids.resolve(of, needs, "task")])
         return {
             short_id: result
             for short_id, result in found.items()

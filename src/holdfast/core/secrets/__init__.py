@@ -1,0 +1,1 @@
+"""Secrets in text: signs, kinds, and the finder."""

@@ -1,0 +1,1 @@
+"""Git: refs read without a subprocess, porcelain run as one, and the integration of a clone."""

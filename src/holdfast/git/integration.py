@@ -1,0 +1,194 @@
+"""What a clone can be told about holdfast, each only when asked for: merge driver, local views, commit hook."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.errors import Refused, Unavailable
+from holdfast.fs import durable, posix
+from holdfast.fs.port import FileSystem
+from holdfast.fs.posix import make_executable
+from holdfast.git import porcelain
+from holdfast.git.refs import find_git
+from holdfast.typed import Any
+
+DRIVER = "holdfast-view"
+VIEWS = ("STATE.md", "state.json")
+_DRIVER_NAME = "holdfast views: keep ours, the next command makes them anew"
+_LOCAL_VIEWS = "# Views stay out of git: `holdfast init --views local`.\n"
+_TRAILER = "Holdfast-Session"
+HOOKS = ("prepare-commit-msg", "commit-msg")
+_SCISSORS = b"------------------------ >8 ------------------------"
+"""What git puts before the difference that it shows in an editor."""
+HOOK_LINE = "holdfast hook-commit-message"
+_HOOK = f"""\
+#!/bin/sh
+# Names the holdfast session in the message of a commit. Made by `holdfast init --commit-hook`.
+command -v holdfast >/dev/null 2>&1 && {HOOK_LINE} "$1" || true
+"""
+
+
+def in_git(root: str, fs: FileSystem = posix) -> bool:
+    """Whether the workspace is inside a git repository."""
+    return find_git(fs, os.path.dirname(root)) is not None
+
+
+def has_driver(root: str) -> bool:
+    """Whether this clone has the merge driver."""
+    return porcelain.lines(root, "config", "--get", f"merge.{DRIVER}.driver") == ["true"]
+
+
+def register_driver(root: str) -> bool:
+    """Have this clone merge views without conflicts; False if it does so already.
+
+    The driver keeps our side: whatever it kept, the next command makes the view anew from the segments.
+    """
+    if not in_git(root):
+        raise Refused("There is no git repository here.", hint="Run `git init` first.")
+    if has_driver(root):
+        return False
+    for key, value in (("name", _DRIVER_NAME), ("driver", "true")):
+        if porcelain.run(root, "config", "--local", f"merge.{DRIVER}.{key}", value) is None:
+            raise Unavailable("git did not take the merge driver into its configuration.")
+    return True
+
+
+def keep_views_local(root: str, fs: FileSystem = posix) -> bool:
+    """Keep views out of git: ignored, and no longer tracked; False if they are out already."""
+    path = os.path.join(root, ".gitignore")
+    try:
+        text = durable.read_whole(fs, path).decode("utf-8", "replace")
+    except FileNotFoundError:
+        text = ""
+    missing = [view for view in VIEWS if view not in text.splitlines()]
+    if missing:
+        lines = "".join(f"{view}\n" for view in missing)
+        new = f"{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{_LOCAL_VIEWS}{lines}"
+        durable.replace(fs, path, new.encode(), tag=f"views-{os.getpid()}", durable=True)
+    return bool(untrack_views(root) or missing)
+
+
+def views_are_local(root: str) -> bool:
+    """Whether git is told to leave views alone."""
+    return porcelain.ignores(root, f"sessions/anybody/any-session/{VIEWS[0]}")
+
+
+def untrack_views(root: str) -> list[str]:
+    """Have git forget the views that it tracks, also those in conflict; the files stay. Returns which."""
+    tracked = [f":(glob){folder}/**/{view}" for folder in ("sessions", "history") for view in VIEWS]
+    listed = sorted(set(porcelain.lines(root, "ls-files", "--", *tracked)))
+    if listed:
+        porcelain.run(root, "rm", "-q", "-f", "--cached", "--", *listed)
+    return listed
+
+
+def install_hook(root: str, fs: FileSystem = posix) -> str:
+    """Install the hooks that name the session: prepare-commit-msg, and commit-msg for messages that are typed in an
+    editor. What somebody else wrote is left as it is. Returns what to say."""
+    git = find_git(fs, os.path.dirname(root))
+    if git is None:
+        raise Refused("There is no git repository here.", hint="Run `git init` first.")
+    said = porcelain.lines(root, "rev-parse", "--git-path", "hooks")
+    folder = os.path.join(root, said[0]) if said else os.path.join(git[1], "hooks")
+    path, typed = (os.path.normpath(os.path.join(folder, name)) for name in HOOKS)
+    if not _install(path, fs):
+        raise Refused(
+            f"{path} is there already and was left as it is.",
+            hint=f'Add this line to it: {HOOK_LINE} "$1"',
+        )
+    told = f"Commits name their session: {path}"
+    if not _install(typed, fs):
+        told += (
+            f'\n{typed} was left as it is; for messages that you type, add this line to it: {HOOK_LINE} "$1"'
+        )
+    return told
+
+
+def _install(path: str, fs: FileSystem) -> bool:
+    """Install a hook; False if there is one of somebody else."""
+    try:
+        return HOOK_LINE in durable.read_whole(fs, path).decode("utf-8", "replace")
+    except FileNotFoundError:
+        durable.make_folders(fs, os.path.dirname(path))
+        durable.replace(fs, path, _HOOK.encode(), tag=f"hook-{os.getpid()}", durable=True)
+        make_executable(path)
+        return True
+
+
+def add_trailer(root: str, message_file: str, trailer: str) -> bool:
+    """Add a trailer to a commit message, once. Not to an empty one: whoever leaves it empty wants no commit."""
+    written = durable.read_whole(posix, message_file).partition(_SCISSORS)[0]
+    if not (porcelain.run(root, "stripspace", "--strip-comments", data=written) or b"").strip():
+        return False
+    done = porcelain.run(
+        root,
+        "interpret-trailers",
+        "--in-place",
+        "--if-exists",
+        "addIfDifferent",
+        "--trailer",
+        trailer,
+        message_file,
+    )
+    return done is not None
+
+
+def commits_of(root: str, session: str, limit: int) -> list[dict[str, Any]]:
+    """The git commits that name a session in their trailer or that hold its segments, newest first, each with the
+    commits of the session that came with it. ``limit`` 0: all."""
+    most = [f"--max-count={limit}"] if limit else []
+    grep = ["--extended-regexp", f"--grep=^{_TRAILER}: .*{session}"]
+    named = {e["commit"]: e for e in _logged(root, *most, *grep) if session in e["named"]}
+    holding = {e["commit"]: e for e in _logged(root, *most, "--", f":(glob)events/**/{session}/**")}
+    chosen = sorted((named | holding).values(), key=lambda entry: int(entry["time"]), reverse=True)
+    chosen = chosen[:limit] if limit else chosen
+    held = _held(root, session, [entry["commit"] for entry in chosen if entry["commit"] in holding])
+    return [
+        {
+            **{key: entry[key] for key in ("commit", "at", "by", "subject")},
+            "how": "names it" if entry["commit"] in named else "holds its segments",
+            "session_commits": held.get(entry["commit"], []),
+        }
+        for entry in chosen
+    ]
+
+
+def _logged(root: str, *which: str) -> list[dict[str, str]]:
+    form = "%H%x1f%ct%x1f%cI%x1f%an%x1f%s%x1f%(trailers:key=" + _TRAILER + ",valueonly,separator=%x2C)%x1e"
+    text = porcelain.run(root, "log", f"--format={form}", *which) or b""
+    keys = ("commit", "time", "at", "by", "subject", "named")
+    records = [record.strip("\n").split("\x1f") for record in text.decode("utf-8", "replace").split("\x1e")]
+    return [dict(zip(keys, record, strict=True)) for record in records if len(record) == len(keys)]
+
+
+def _held(root: str, session: str, commits: list[str]) -> dict[str, list[str]]:
+    """The ids of a session's commits that each git commit brought."""
+    from holdfast.core.codec import id_of
+    from holdfast.recovery.restore import whole_lines
+
+    wanted = ("--raw", "--no-abbrev", "--no-renames", "--format=%H", "--root", "-r", "--stdin")
+    lines = porcelain.lines(
+        root,
+        "diff-tree",
+        *wanted,
+        "--",
+        f":(glob)events/**/{session}/*.jsonl",
+        data="".join(f"{commit}\n" for commit in commits).encode(),
+    )
+    ids: dict[str, set[str]] = {}
+
+    def ids_in(blob: str) -> set[str]:
+        if blob not in ids:
+            data = porcelain.content(root, blob) if blob.strip("0") else None
+            ids[blob] = {id_of(line) for line in whole_lines(data or b"")}
+        return ids[blob]
+
+    found: dict[str, set[str]] = {}
+    commit = ""
+    for line in lines:
+        if line.startswith(":"):
+            before, after = line.split(" ")[2:4]
+            found.setdefault(commit, set()).update(ids_in(after) - ids_in(before))
+        elif line:
+            commit = line
+    return {commit: sorted(brought) for commit, brought in found.items()}

@@ -1,0 +1,1 @@
+"""Repair of the files engine: check, quarantine, restore, pins, archive."""

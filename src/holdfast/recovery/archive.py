@@ -1,0 +1,220 @@
+"""Archiving a session: its segments joined under ``events/history/``, into one unless they are large, its files moved
+to ``history/``.
+
+Order (docs/format.md): what was joined is on the disk before anything is removed. A reader takes the union of
+both places, so a death at any point, and a clone that went on with the session meanwhile, cost nothing. Joined
+segments are never changed or removed: what a restored session adds is joined into another one.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+
+from holdfast.core import codec
+from holdfast.core.stream import checked_stream
+from holdfast.errors import Damaged, HoldfastError, NotFound
+from holdfast.fs import durable, posix
+from holdfast.fs.port import FileSystem
+from holdfast.recovery import fsck, pins
+from holdfast.store.files import segments
+from holdfast.store.files.padding import blanks_in
+from holdfast.store.files.stream import StreamFiles
+from holdfast.store.files.stream_reader import Place
+
+OWNER = "stream"
+"""The file that names the stream of an archived folder."""
+
+
+def archive(place: Place, handle: StreamFiles) -> None:
+    """Join, move, remove. The caller holds the stream."""
+    handle.make_sound()
+    _refuse_damage(place, handle)
+    events = handle.joined
+    durable.make_folders(place.fs, events)
+    name_owner(place, handle)
+    joined = _join(place, handle, events)
+    durable.sync_names(place.fs, events, os.path.dirname(place.root))
+    old = [name for name in place.fs.names(events) if not name.startswith(segments.JOINED)]
+    for name in old:
+        place.fs.unlink(os.path.join(events, name))
+    replaced = {
+        name for name in (*durable.names_in(place.fs, handle.folder), *old) if segments.is_segment(name)
+    }
+    live = os.path.join(place.root, *handle.stream.split("/"))
+    _move_files(place, live, segments.archive_of(place.root, handle.stream))
+    _move_files(place, handle.folder, events)
+    if place.head.common is None:
+        fsck.remove_folder(place, live)
+        fsck.remove_folder(place, handle.folder)
+    # The links that protect segments from git now protect the joined ones.
+    for name in joined:
+        pins.keep(place, handle.stream, os.path.join(events, name))
+    for stream, path in pins.links(place):
+        if stream == handle.stream and os.path.basename(path) in replaced:
+            pins.drop(place, path)
+
+
+def name_owner(place: Place, handle: StreamFiles) -> None:
+    """Write down whose archive it is: without that nobody finds it."""
+    folder = segments.archive_of(place.root, handle.stream)
+    path, name = os.path.join(folder, OWNER), f"{handle.stream}\n".encode()
+    durable.make_folders(place.fs, folder)
+    durable.replace(place.fs, path, name, tag=f"{place.tag}-archive", durable=True)
+    durable.sync_names(place.fs, folder, os.path.dirname(place.root))
+
+
+def _refuse_damage(place: Place, handle: StreamFiles) -> None:
+    """What cannot be read cannot be joined: it stays where it is, for a person to look at."""
+    faults = [fault for fault in fsck.check_stream(place, handle, fix=True) if not fault.harmless]
+    if faults:
+        raise Damaged(
+            f"{handle.stream} cannot be archived: {faults[0].where}: {faults[0].what}. Nothing was changed."
+        )
+
+
+def _join(place: Place, handle: StreamFiles, events: str) -> list[str]:
+    """All commits that no joined segment holds, in canonical order, as durable segments; returns their names."""
+    before = _joined(place, events)
+    lines = (line for line in handle.read(None).lines if codec.id_of(line) not in before)
+    made = [_write_piece(place, handle.stream, events, piece) for piece in _pieces(lines)]
+    if not made and not before:
+        raise NotFound(f"{handle.stream} has no commits.")
+    return made
+
+
+def _joined(place: Place, events: str) -> set[str]:
+    """The ids of the commits that joined segments hold."""
+    found: set[str] = set()
+    for name in durable.names_in(place.fs, events):
+        if name.startswith(segments.JOINED) and segments.is_segment(name):
+            path = os.path.join(events, name)
+            lines = segments.forward(place.fs, path, place.fs.stat(path).st_size)
+            found.update(map(codec.id_of, lines))
+    return found
+
+
+def _pieces(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Lines with line feeds, each tied to the one before: as many in a piece as fill a segment."""
+    piece: list[bytes] = []
+    size, previous = 0, codec.GENESIS
+    for line in lines:
+        tied, previous = codec.rechained(line, previous)
+        piece.append(tied)
+        size += len(tied) + blanks_in(len(tied))
+        if size >= segments.FULL:
+            yield piece
+            piece, size, previous = [], 0, codec.GENESIS
+    if piece:
+        yield piece
+
+
+def _write_piece(place: Place, stream: str, events: str, piece: list[bytes]) -> str:
+    """Write one joined segment; its name follows from its last sum. Clones that join the same commits make the same
+    file, others make files with other names."""
+    name = segments.name_of(stream, segments.JOINED, int(codec.sum_of(piece[-1][:-1])[:12], 16) + 1)
+    data = b"".join(segments.shifted("", name, line) for line in piece)
+    durable.replace(place.fs, os.path.join(events, name), data, tag=f"{place.tag}-archive", durable=True)
+    return name
+
+
+def _move_files(place: Place, source: str, target: str) -> None:
+    """Everything beside the segments, one rename each; where a name is taken, the archived file gives way. The
+    segments go, and in a git repository a stub stays in every folder that had files."""
+    names = durable.names_in(place.fs, source)
+    files = [name for name in names if not stat.S_ISDIR(place.fs.stat(os.path.join(source, name)).st_mode)]
+    if files and segments.STUB not in files and place.head.common is not None:
+        text = f"Archived: {os.path.relpath(target, place.root)}\n".encode()
+        durable.replace(
+            place.fs, os.path.join(source, segments.STUB), text, tag=f"{place.tag}-archive", durable=True
+        )
+    for name in names:
+        here, there = os.path.join(source, name), os.path.join(target, name)
+        if name not in files:
+            durable.make_folders(place.fs, there)
+            _move_files(place, here, there)
+        elif segments.is_segment(name):
+            place.fs.unlink(here)
+        elif durable.TEMP_MARK not in name and name != segments.STUB:
+            place.fs.rename(here, there)
+    if files:
+        place.fs.sync_folder(source)
+        place.fs.sync_folder(target)
+
+
+def archived(place: Place) -> list[str]:
+    """The streams under ``history/``."""
+    found = []
+    history = os.path.join(place.root, "history")
+    joined = os.path.join(place.root, segments.EVENTS, "history")
+    for month in sorted({*durable.names_in(place.fs, history), *durable.names_in(place.fs, joined)}):
+        sessions = {
+            *durable.names_in(place.fs, os.path.join(history, month)),
+            *durable.names_in(place.fs, os.path.join(joined, month)),
+        }
+        for session in sorted(sessions):
+            folder = os.path.join(history, month, session)
+            if stream := _named_owner(place, folder) or _started_in(place, folder):
+                found.append(stream)
+    return found
+
+
+def lacks_owner(place: Place, handle: StreamFiles) -> bool:
+    """Whether a stream has an archive that does not say whose it is."""
+    return bool(segments.archive_of(place.root, handle.stream)) and (
+        bool(durable.names_in(place.fs, handle.joined))
+        and not _named_owner(place, segments.archive_of(place.root, handle.stream))
+    )
+
+
+def _named_owner(place: Place, folder: str) -> str:
+    """The stream that an archived folder says it belongs to; empty if it says nothing, or something else."""
+    try:
+        stream = durable.read_whole(place.fs, os.path.join(folder, OWNER)).decode().strip()
+        return stream if segments.archive_of(place.root, checked_stream(stream)) == folder else ""
+    except (OSError, UnicodeDecodeError, HoldfastError):
+        return ""
+
+
+def _started_in(place: Place, folder: str) -> str:
+    """The session whose first commit lies in the segments of an archived folder: the file that names it can get lost.
+    Empty if there is none; what archiving has not made is left alone."""
+    events = os.path.join(place.root, segments.EVENTS, os.path.relpath(folder, place.root))
+    for name in filter(segments.is_segment, durable.names_in(place.fs, events)):
+        path = os.path.join(events, name)
+        try:
+            line = next(segments.forward(place.fs, path, place.fs.stat(path).st_size), None)
+            first = codec.decode(line).events[0] if line else None
+            if first is not None and first.type == "session.started":
+                stream = checked_stream(f"sessions/{first.data['user']}/{os.path.basename(folder)}")
+                return stream if segments.archive_of(place.root, stream) == folder else ""
+        except (OSError, KeyError, HoldfastError):
+            continue
+    return ""
+
+
+def folder_of(place: Place, stream: str) -> str:
+    """Where a stream is archived, relative to the workspace."""
+    return os.path.relpath(segments.archive_of(place.root, stream), place.root)
+
+
+def size(place: Place, stream: str) -> int:
+    """Bytes of all files of a stream, wherever they lie."""
+    return sum(_size(place, folder) for folder in segments.folders_of(place.root, stream))
+
+
+def _size(place: Place, folder: str) -> int:
+    total = 0
+    for name in durable.names_in(place.fs, folder):
+        found = place.fs.stat(os.path.join(folder, name))
+        total += _size(place, os.path.join(folder, name)) if stat.S_ISDIR(found.st_mode) else found.st_size
+    return total
+
+
+def is_used(root: str, fs: FileSystem = posix) -> bool:
+    """Whether there is anything in a workspace's ``history/``, without looking into it."""
+    try:
+        return bool(fs.names(os.path.join(root, "history")))
+    except OSError:
+        return False

@@ -1,0 +1,75 @@
+"""Segments of the working tree that have lost commits which git has: cut short, emptied, or removed one by one.
+
+A segment never changes once git has it, so a version in git that has more is the whole one. What is gone leaves no
+broken sum behind where a cut fell between two lines, and a power cut likes to leave files of no or of zero bytes.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.core import codec
+from holdfast.git import porcelain
+from holdfast.recovery import restore
+from holdfast.store.files import segments
+from holdfast.store.protocol import Fault
+from holdfast.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from holdfast.store.files.stream import StreamFiles
+    from holdfast.store.files.stream_reader import Place
+
+
+def suspects(place: Place) -> frozenset[str]:
+    """The segments, as paths, of which git's index or HEAD has another content than the working tree."""
+    if place.head.common is None:
+        return frozenset()
+    names = porcelain.changed(place.root, segments.EVENTS)
+    return frozenset(os.path.join(place.root, name) for name in names)
+
+
+def check(place: Place, handle: StreamFiles, suspected: frozenset[str], *, fix: bool) -> list[Fault]:
+    """What git has of a stream's segments and the stream lacks; with ``fix`` it is restored. The caller holds it."""
+    if place.head.common is None:
+        return []
+    paths = handle.paths()
+    folders = {handle.folder, handle.joined}
+    wanted = {path for path in paths if path in suspected or _is_empty(place, path)}
+    if paths:  # a stream of which nothing is left was removed on purpose
+        wanted |= {path for path in suspected if os.path.dirname(path) in folders and path not in paths}
+    wanted = {path for path in wanted if segments.belongs(handle.stream, os.path.basename(path))}
+    if not wanted:
+        return []
+    present = {codec.id_of(line) for line in handle.read(None).lines}
+    faults = []
+    for path in sorted(wanted):
+        missing = _in_git(place, path) - present
+        if not missing:
+            continue
+        done = restore.from_git(place, handle.stream, path) if fix else None
+        faults.append(done or _fault(place, handle.stream, path, len(missing)))
+        present |= missing
+    return faults
+
+
+def _fault(place: Place, stream: str, path: str, count: int) -> Fault:
+    commits = "commit" if count == 1 else "commits"
+    return Fault(
+        stream,
+        os.path.relpath(path, place.root),
+        f"it has lost {count} {commits} that git has",
+        action="`holdfast doctor --fix` restores them from git",
+    )
+
+
+def _is_empty(place: Place, path: str) -> bool:
+    """Whether a segment holds no commit at all."""
+    return next(segments.forward(place.fs, path, place.fs.stat(path).st_size), None) is None
+
+
+def _in_git(place: Place, path: str) -> set[str]:
+    found: set[str] = set()
+    for version in porcelain.versions(place.root, os.path.relpath(path, place.root)):
+        data = porcelain.content(place.root, version.blob) or b""
+        found.update(map(codec.id_of, restore.whole_lines(data)))
+    return found

@@ -1,0 +1,216 @@
+"""Looking over a workspace folder, and mending what can be mended without losing anything."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+
+from holdfast.core import validation
+from holdfast.errors import HoldfastError
+from holdfast.fs import durable
+from holdfast.recovery import pins, quarantine
+from holdfast.store.files import segments
+from holdfast.store.files.stream import StreamFiles
+from holdfast.store.files.stream_reader import Place
+from holdfast.store.protocol import Fault
+from holdfast.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+WRITTEN_AGAIN = "written again"
+
+
+def check_streams(
+    place: Place, streams: list[str], handle_of: Callable[[str], StreamFiles], *, fix: bool
+) -> list[Fault]:
+    """``check_stream`` for every stream, and segments that git does not take."""
+    from holdfast.recovery import behind_git
+
+    suspects = behind_git.suspects(place)
+    faults = []
+    for stream in streams:
+        handle = handle_of(stream)
+        with handle.mutex:
+            faults += check_stream(place, handle, fix=fix, suspects=suspects)
+    return faults + _ignored(place)
+
+
+def check_stream(
+    place: Place, handle: StreamFiles, *, fix: bool, suspects: frozenset[str] = frozenset()
+) -> list[Fault]:
+    """Every unreadable line of a stream, torn tails, commits that it has lost and git has (in ``suspects``), and what
+    does not belong into its folder."""
+    from holdfast.recovery import behind_git
+
+    handle.lock()
+    try:
+        faults = list(handle.read(None).faults)
+        if fix and any(fault.action for fault in faults):
+            faults = _restore(place, handle)
+        faults += behind_git.check(place, handle, suspects, fix=fix)
+        for name in durable.names_in(place.fs, handle.folder):
+            path = os.path.join(handle.folder, name)
+            where = f"{segments.EVENTS}/{handle.stream}/{name}"
+            if segments.belongs(handle.stream, name):
+                faults += _check_sense(place, handle.stream, path, where)
+                faults += _check_tail(place, handle.stream, path, where, fix=fix)
+            elif segments.is_segment(name):
+                continue  # see _misplaced
+            elif durable.TEMP_MARK not in name and name != segments.STUB:
+                faults.append(
+                    Fault(handle.stream, where, "not a segment", harmless=True, action="it is not read")
+                )
+        return [*faults, *_misplaced(place, handle.stream), *_check_owner(place, handle, fix=fix)]
+    finally:
+        handle.unlock()
+
+
+def _check_sense(place: Place, stream: str, path: str, where: str) -> Iterator[Fault]:
+    """Lines with a right sum that make no sense: somebody else wrote them."""
+    for number, line in segments.numbered(place.fs, path):
+        try:
+            validation.commit_in(line)
+        except HoldfastError as error:
+            yield Fault(stream, f"{where}:{number}", error.message, action="it is left out of the state")
+
+
+def _misplaced(place: Place, stream: str) -> list[Fault]:
+    from holdfast.recovery import restore
+
+    what, action = "a segment of another session", "it is not read; `holdfast heal` puts it where it belongs"
+    return [
+        Fault(stream, os.path.relpath(path, place.root), what, action=action)
+        for path in restore.misplaced(place, stream)
+    ]
+
+
+def _check_owner(place: Place, handle: StreamFiles, *, fix: bool) -> list[Fault]:
+    """An archive that does not say whose it is."""
+    from holdfast.recovery import archive
+
+    if not archive.lacks_owner(place, handle):
+        return []
+    if fix:
+        archive.name_owner(place, handle)
+    where = f"{archive.folder_of(place, handle.stream)}/{archive.OWNER}"
+    action = WRITTEN_AGAIN if fix else "`holdfast doctor --fix` writes it again"
+    return [
+        Fault(handle.stream, where, "the file that names the stream is missing", harmless=True, action=action)
+    ]
+
+
+def _restore(place: Place, handle: StreamFiles) -> list[Fault]:
+    """Mend damaged segments with what git has of them; what stays damaged is reported again."""
+    from holdfast.recovery import restore
+
+    done = []
+    for path in handle.paths():
+        part = segments.read_part(place.fs, path, segments.UNREAD, keep=False)
+        if part.troubles and (fault := restore.from_git(place, handle.stream, path)):
+            done.append(fault)
+    return [*done, *handle.read(None).faults]
+
+
+def _check_tail(place: Place, stream: str, path: str, where: str, *, fix: bool) -> list[Fault]:
+    own = os.path.basename(path).startswith(place.identity.stored() or "-")
+    part = segments.read_part(place.fs, path, segments.UNREAD, keep=False)
+    torn = place.fs.stat(path).st_size - part.good.offset
+    if not torn:
+        return []
+    line = f"{where}:{part.good.rows + 1}"
+    what = f"{torn:,} bytes behind the last whole line"
+    if not own:
+        return [Fault(stream, line, what, harmless=True, action="another writer's; it is not read")]
+    if not fix:
+        # Not read, never acknowledged, and cut off by the next append to this segment: nobody has to act.
+        action = "it is not read; `holdfast doctor --fix` keeps it aside and cuts it off"
+        return [Fault(stream, line, what, harmless=True, action=action)]
+    fd = place.fs.open(path, durable.APPEND)
+    try:
+        quarantine.cut_torn_tail(place.fs, place, stream, path, fd)
+    finally:
+        place.fs.close(fd)
+    return [Fault(stream, line, what, harmless=True, action="kept under local/quarantine/ and cut off")]
+
+
+def stray_files(place: Place, *, fix: bool) -> list[Fault]:
+    """Temp files of processes that died, and what lies in quarantine."""
+    faults = []
+    for path in _walk(place, place.root):
+        name = os.path.basename(path)
+        where = os.path.relpath(path, place.root)
+        if durable.TEMP_MARK in name:
+            if fix and _is_old(place, path):
+                place.fs.unlink(path)
+                faults.append(Fault("", where, "a temp file left over", harmless=True, action="removed"))
+        elif f"{os.sep}quarantine{os.sep}" in path and name.endswith(".json"):
+            faults.append(
+                Fault("", where, _report(place, path), harmless=True, action="kept for you to look at")
+            )
+    return faults
+
+
+def _report(place: Place, path: str) -> str:
+    """What a report in quarantine says."""
+    try:
+        return str(json.loads(durable.read_whole(place.fs, path))["what"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return "something was set aside here"
+
+
+def _is_old(place: Place, path: str) -> bool:
+    """Older than an hour: no replacement takes that long, so its process is gone."""
+    return place.fs.stat(path).st_mtime_ns < (place.clock() - 3_600_000) * 1_000_000
+
+
+def _ignored(place: Place) -> list[Fault]:
+    """Segments that git ignores, though not the workspace as a whole: no other clone would ever have them."""
+    from holdfast.git import porcelain
+
+    if place.head.common is None or porcelain.ignores(place.root, "config.toml"):
+        return []
+    names = [name for name in porcelain.ignored(place.root, segments.EVENTS) if durable.TEMP_MARK not in name]
+    if not names:
+        return []
+    what = "git ignores it" + (f", and {len(names) - 1:,} more segments" if len(names) > 1 else "")
+    action = "no git commit will have it; `git check-ignore -v` names the pattern"
+    return [Fault("", names[0], what, harmless=True, action=action)]
+
+
+def remove_stream(place: Place, stream: str) -> None:
+    """Remove a stream's folders, files before folders, and its notes. The caller holds the stream."""
+    flat = stream.replace("/", "+")
+    for kind in ("snapshots", "ops"):
+        place.save(f"local/{kind}/{flat}", None)
+    pins.drop_stream(place, stream)
+    for folder in segments.folders_of(place.root, stream):
+        remove_folder(place, folder)
+
+
+def remove_folder(place: Place, folder: str) -> None:
+    """Remove a folder and all below it, and make its name's going durable."""
+    folders = [folder]
+    for path in _walk(place, folder, folders):
+        place.fs.unlink(path)
+    for path in sorted(folders, key=len, reverse=True):
+        try:
+            place.fs.remove_folder(path)
+        except FileNotFoundError:
+            pass
+    parent = os.path.dirname(folder)
+    if folders and durable.names_in(place.fs, parent):
+        place.fs.sync_folder(parent)
+
+
+def _walk(place: Place, folder: str, folders: list[str] | None = None) -> Iterator[str]:
+    for name in durable.names_in(place.fs, folder):
+        path = os.path.join(folder, name)
+        if stat.S_ISDIR(place.fs.stat(path).st_mode):
+            if folders is not None:
+                folders.append(path)
+            yield from _walk(place, path, folders)
+        else:
+            yield path

@@ -1,0 +1,70 @@
+"""The texts of long messages, which are files of their session: kept out of git's reach like segments.
+
+What ``git reset --hard`` or ``git clean`` deletes before a git commit has it comes back as long as a commit of the
+session tells of it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from holdfast.fs import durable
+from holdfast.recovery import pins
+from holdfast.store.protocol import Fault
+from holdfast.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.store.files.stream import StreamFiles
+    from holdfast.store.files.stream_reader import Place
+
+PREFIX = "message-"
+
+
+def bring_back(
+    place: Place, handle_of: Callable[[str], StreamFiles], folder_of: Callable[[str], str]
+) -> list[Fault]:
+    """Every kept text that its session refers to and no longer has. Not in the midst of a rebase, whose next step may
+    bring the same file."""
+    if place.head.is_replaying():
+        return []
+    faults = []
+    for stream, held in pins.held(place):
+        links = [link for link in held if os.path.basename(link).startswith(PREFIX)]
+        if not links:
+            continue
+        folder = os.path.join(folder_of(stream), "context")
+        present = set(durable.names_in(place.fs, folder))
+        missing = [link for link in links if os.path.basename(link) not in present]
+        _forget_old(place, set(links) - set(missing))
+        for link in _referred(handle_of(stream), missing) if missing else ():
+            name = os.path.basename(link)
+            durable.make_folders(place.fs, folder)
+            data = durable.read_whole(place.fs, link)
+            durable.replace(place.fs, os.path.join(folder, name), data, tag=place.tag, durable=True)
+            durable.sync_names(place.fs, folder, os.path.dirname(place.root))
+            where = os.path.relpath(os.path.join(folder, name), place.root)
+            what = "a text that git removed from the working tree before a git commit had it"
+            faults.append(Fault(stream, where, what, harmless=True, action="brought back"))
+    return faults
+
+
+def _referred(handle: StreamFiles, links: list[str]) -> list[str]:
+    """Those of the links whose text a commit of the stream tells of."""
+    wanted = {os.path.basename(link).encode(): link for link in links}
+    found: dict[bytes, str] = {}
+    with handle.mutex:
+        for line in handle.read(None).lines:
+            if PREFIX.encode() in line:
+                found |= {name: link for name, link in wanted.items() if name in line}
+    return list(found.values())
+
+
+def _forget_old(place: Place, links: Iterable[str]) -> None:
+    """A text that its session has had for a month needs no second name."""
+    old = place.clock() - pins.MONTH_MS
+    for link in links:
+        if place.fs.stat(link).st_mtime_ns < old * 1_000_000:
+            pins.drop(place, link)

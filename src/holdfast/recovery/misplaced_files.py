@@ -1,0 +1,45 @@
+"""Files of a session that git put into the folder of another one.
+
+The views of two sessions are alike, so git may take the folder of a session that is gone on one branch for renamed, and
+says of a file that the other branch has added there that it should perhaps be moved ("file location"). Where its author
+put it is the right place.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.fs import durable
+from holdfast.git import porcelain
+from holdfast.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from holdfast.store.files.stream_reader import Place
+
+_SESSION = 3
+"""Parts of a path up to a session's folder: ``sessions/<user>/<session>``, ``history/<month>/<session>``."""
+
+
+def put_back(place: Place, path: str) -> list[str]:
+    """Move a file in conflict to where a side of the merge has it; returns all paths that changed, none if no side
+    has it elsewhere, or if it is more than moved."""
+    blobs = porcelain.staged(place.root, path)
+    if len(blobs) != 1:
+        return []
+    places = porcelain.places(place.root, blobs.pop())
+    targets = [other for other in places if other.split("/")[_SESSION:] == path.split("/")[_SESSION:]]
+    if not targets or path in places:
+        return []
+    moved = os.path.join(place.root, path)
+    try:
+        data = durable.read_whole(place.fs, moved)
+    except FileNotFoundError:
+        return []
+    for target in targets:
+        there = os.path.join(place.root, target)
+        durable.make_folders(place.fs, os.path.dirname(there))
+        if os.path.basename(there) not in durable.names_in(place.fs, os.path.dirname(there)):
+            durable.replace(place.fs, there, data, tag=place.tag, durable=True)
+            durable.sync_names(place.fs, os.path.dirname(there), os.path.dirname(place.root))
+    place.fs.unlink(moved)
+    return [path, *targets]

@@ -1,0 +1,1 @@
+"""The files engine: streams as segments in plain text, at home in git."""

@@ -1,0 +1,91 @@
+"""Who writes here.
+
+A writer is one clone or worktree on one machine. Its identity is in ``local/writer.json``. A copied folder or a
+restored backup would bring the identity along, and two places would write under one name; so the identity is
+tied to an anchor file that no copy can reproduce (inode and change time), and whoever finds it broken takes a
+new identity.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+
+from holdfast.core import ids
+from holdfast.fs import durable
+from holdfast.fs.port import HOLD, FileSystem
+from holdfast.typed import Any
+
+
+class Identity:
+    """The name under which this place writes."""
+
+    def __init__(self, fs: FileSystem, local: str, random_bits: Callable[[int], int], tag: str) -> None:
+        self._fs = fs
+        self._local = local
+        self._path = os.path.join(local, "writer.json")
+        self._anchor = os.path.join(local, "anchor")
+        self._random_bits = random_bits
+        self._tag = tag
+        self._writer = ""
+        self.copied: Callable[[str, str], None] | None = None
+        """Called with the old and the new name when the folder turns out to be a copy."""
+
+    def writer(self) -> str:
+        """The current identity; a new one where there is none or the folder was copied."""
+        return self._writer or self.stored() or self.renew("")
+
+    def stored(self) -> str:
+        """The current identity; empty where there is none. Never makes one."""
+        if not self._writer:
+            self._writer = self._load()
+        return self._writer
+
+    def reload(self) -> str:
+        """The identity as another process may have left it."""
+        self._writer = ""
+        return self.writer()
+
+    def renew(self, old: str) -> str:
+        """Take a new identity in place of ``old``, unless another process has just done so."""
+        durable.make_folders(self._fs, self._local)
+        lock = self._fs.open(os.path.join(self._local, "writer.lock"), os.O_RDWR | os.O_CREAT)
+        try:
+            self._fs.lock(lock, HOLD)
+            stored = self._load()
+            if stored and stored != old:
+                self._writer = stored
+                return stored
+            writer = ids.random_text(self._random_bits(64), ids.WRITER_LENGTH)
+            if self.copied is not None and not stored and (before := self._named()):
+                self.copied(before, writer)
+            self._fs.close(self._fs.open(self._anchor, os.O_RDWR | os.O_CREAT))
+            note = {"writer": writer, "anchor": self._stamp()}
+            durable.replace(
+                self._fs, self._path, json.dumps(note).encode() + b"\n", tag=self._tag, durable=False
+            )
+            self._writer = writer
+            return writer
+        finally:
+            self._fs.close(lock)
+
+    def _named(self) -> str:
+        """The writer in the file, whether or not the file belongs here."""
+        try:
+            writer = str(json.loads(durable.read_whole(self._fs, self._path))["writer"])
+            return writer if ids.is_writer(writer) else ""
+        except (OSError, ValueError, KeyError, TypeError):
+            return ""
+
+    def _load(self) -> str:
+        try:
+            note: dict[str, Any] = json.loads(durable.read_whole(self._fs, self._path))
+            writer = str(note["writer"])
+            return writer if ids.is_writer(writer) and note["anchor"] == self._stamp() else ""
+        except (OSError, ValueError, KeyError, TypeError):
+            return ""
+
+    def _stamp(self) -> list[int]:
+        found = self._fs.stat(self._anchor)
+        return [found.st_ino, found.st_ctime_ns]

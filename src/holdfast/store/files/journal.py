@@ -1,0 +1,165 @@
+"""Journals: where a handle that appends much keeps its newest lines until their segment is synced.
+
+A sync of a file that has grown also writes its new length, in a transaction of the file system. Bytes that replace
+others in a file of fixed length are on the disk sooner, and processes with a journal each do not wait for one another
+(docs/decisions/0042-journals.md). A line still goes to its segment first, where everybody reads it; the journal only
+makes sure of it. ``replay`` reads what a process that died has left.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from mmap import mmap
+
+from holdfast.core import codec
+from holdfast.fs import durable
+from holdfast.fs.port import THROUGH
+from holdfast.store.files.padding import line_of
+from holdfast.typed import TYPE_CHECKING, Record
+
+if TYPE_CHECKING:
+    from holdfast.fs.port import FileSystem
+    from holdfast.store.files.stream_reader import Place
+
+FOLDER = "journals"
+BLOCK = 4096
+"""Entries begin at multiples of it: no other one is touched when one is written, and disks can be written directly."""
+_HEAD = 120
+"""No head of an entry is longer."""
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL
+_DIRECT = getattr(os, "O_DIRECT", 0)
+"""Past the page cache, which would have to be searched for what to write."""
+
+
+class Habit(Record):
+    """When a handle takes a journal, and how large it is."""
+
+    after: int = 16
+    """Appends of a handle before it takes one: making a journal costs as much as a few syncs."""
+    size: int = 1 << 20
+    window: int = 1 << 15
+    """Bytes of a segment that an entry holds at most; of more, the segment itself is synced."""
+
+
+class Entry(Record):
+    """What one entry holds: bytes of a segment, and where in it they begin."""
+
+    segment: str
+    offset: int
+    data: bytes
+
+
+class Journal:
+    """One file of fixed length that one handle writes to, again and again from the beginning.
+
+    The handle holds the file's kernel lock as long as it lives: a journal that can be locked is a dead process's.
+    """
+
+    __slots__ = ("_at", "_fd", "_fs", "_out", "_page", "_path", "_round", "_size", "window")
+
+    def __init__(self, fs: FileSystem, path: str, fd: int, habit: Habit) -> None:
+        self.window = habit.window
+        self._fs = fs
+        self._path = path
+        self._fd = fd
+        self._size = habit.size
+        self._page = mmap(-1, -(-(_HEAD + habit.window) // BLOCK) * BLOCK)  # aligned as a disk wants it
+        view = memoryview(self._page)
+        self._out = [[view[:end]] for end in range(0, len(view) + 1, BLOCK)]
+        """What is written of the page, by number of blocks."""
+        self._at = 0
+        self._round = "1"
+
+    @classmethod
+    def create(cls, place: Place, flat: str) -> Journal:
+        """A new journal, on the disk with its name. The caller holds the stream: nobody takes it for a dead one's."""
+        fs = place.fs
+        folder = os.path.join(place.local, FOLDER)
+        path = os.path.join(folder, f"{flat}.{place.tag}")
+        durable.make_folders(fs, folder)
+        try:
+            fd = fs.open(path, _FLAGS | _DIRECT)
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise
+            # A file system that knows no other way than through its cache; it may have made the file before it said so.
+            fd = fs.open(path, _FLAGS & ~os.O_EXCL)
+        journal = cls(fs, path, fd, place.habit)
+        try:
+            if not fs.try_lock(fd):
+                raise OSError(errno.EWOULDBLOCK, "somebody looks into the new journal")
+            fs.write_through(fd, [memoryview(mmap(-1, place.habit.size))], 0, THROUGH)
+            durable.sync_names(fs, folder, os.path.dirname(place.root))
+        except OSError:
+            journal.remove()
+            raise
+        return journal
+
+    @property
+    def is_used(self) -> bool:
+        """Whether something is only in the journal for sure."""
+        return self._at > 0
+
+    def put(self, segment: str, offset: int, data: bytes) -> bool:
+        """Keep bytes of a segment: they are on the disk when this returns. False if there is no room for them."""
+        entry = f"{self._round} {segment} {offset} {len(data)}\n".encode() + data
+        length, at = len(entry), self._at
+        blocks = (length + BLOCK - 1) // BLOCK
+        end = at + blocks * BLOCK
+        if end > self._size:
+            return False
+        self._page[:length] = entry
+        if self._fs.write_through(self._fd, self._out[blocks], at, THROUGH) != end - at:
+            raise OSError(errno.EIO, "an entry of a journal was written in part")
+        self._at = end
+        return True
+
+    def clear(self) -> None:
+        """Begin again: the segment was synced. Old entries stay until others take their place; they do no harm."""
+        self._at = 0
+        self._round = f"{int(self._round, 16) + 1:x}"
+
+    def remove(self) -> None:
+        """Give the file up: the segment was synced, or nothing was ever put in."""
+        try:
+            self._fs.unlink(self._path)
+        except OSError:
+            pass  # whoever opens the stream next finds in it what is in the segment already
+        self.close()
+
+    def close(self) -> None:
+        """Give the handle back and leave the file for whoever opens the stream next."""
+        try:
+            self._fs.close(self._fd)
+        except OSError:
+            pass
+
+
+def stream_of(name: str) -> str:
+    """The stream (with ``+`` for ``/``) that a journal belongs to, by its name."""
+    return name.rpartition(".")[0]
+
+
+def entries_in(data: bytes) -> Iterator[Entry]:
+    """The entries of the last round, up to the first that is not whole. Every line in them has a sum of its own; one
+    that a later release wrote is refused (``Newer``): its journal is not ours to remove (I10)."""
+    at, first = 0, b""
+    while True:
+        end = data.find(b"\n", at, at + _HEAD)
+        try:
+            this, segment, offset, length = data[at : max(at, end)].split(b" ")
+            entry = Entry(segment.decode(), int(offset), data[end + 1 : end + 1 + int(length)])
+        except ValueError:
+            return
+        first = first or this
+        if this != first or len(entry.data) != int(length) or not _is_whole(entry.data):
+            return
+        yield entry
+        at = (end + int(length) + BLOCK) & -BLOCK
+
+
+def _is_whole(data: bytes) -> bool:
+    *pieces, rest = data.split(b"\n")
+    return bool(pieces) and not rest and all(codec.fault_of(line_of(piece), None) is None for piece in pieces)

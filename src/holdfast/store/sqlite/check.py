@@ -1,0 +1,93 @@
+"""Looking over a SQLite database: its pages, its references, and every line of every stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from holdfast.core import validation
+from holdfast.core.codec import GENESIS, decode, fault_of, id_of, sum_of
+from holdfast.core.stream import checked_stream
+from holdfast.errors import HoldfastError
+from holdfast.store.protocol import Fault
+from holdfast.store.sqlite.rows import row
+from holdfast.typed import Any
+
+COLUMNS = "the id or op column differs from the line"
+
+Rows = Callable[..., list[Any]]
+_PAGE = 500
+_NEXT = "SELECT seq, id, op, line FROM commits WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?"
+
+
+def faults_of(rows: Rows) -> list[Fault]:
+    """Everything that is wrong, named by table and row."""
+    found = []
+    try:
+        for (text,) in rows("PRAGMA quick_check"):
+            if text != "ok":
+                found.append(Fault("", "the database file", text))
+        for table, number, parent, _ in rows("PRAGMA foreign_key_check"):
+            found.append(Fault("", f"table {table}, row {number}", f"refers to nothing in {parent}"))
+        for number, stream in rows("SELECT number, name FROM streams ORDER BY name"):
+            found.extend(_stream_faults(rows, number, stream))
+    except HoldfastError as error:
+        found.append(Fault("", "the database file", error.message))
+    return found
+
+
+def mended(rows: Rows, found: list[Fault]) -> list[Fault]:
+    """The faults again, after putting right the columns, which only repeat what their lines say."""
+    spoilt = {fault.where: fault for fault in found if fault.what == COLUMNS}
+    for number, stream in rows("SELECT number, name FROM streams ORDER BY name"):
+        for seq, _, _, line in _commits(rows, number):
+            if row(stream, seq) in spoilt:
+                commit = decode(line)
+                rows(
+                    "UPDATE OR IGNORE commits SET id = ?, op = ? WHERE stream = ? AND seq = ?",
+                    (commit.id, commit.op, number, seq),
+                )
+    return [
+        fault._replace(harmless=True, action="The columns were set from the line.")
+        if fault.what == COLUMNS
+        else fault
+        for fault in found
+    ]
+
+
+def _stream_faults(rows: Rows, number: int, stream: str) -> Iterator[Fault]:
+    try:
+        checked_stream(stream)
+    except HoldfastError as error:
+        yield Fault(stream, f"table streams, row {number}", error.message)
+    expected, head = 1, ""
+    sound: str | None = GENESIS
+    for seq, commit_id, op, line in _commits(rows, number):
+        if seq != expected:
+            yield Fault(stream, row(stream, expected), f"missing, up to row {seq - 1}")
+            sound = None
+        expected = seq + 1
+        try:
+            what = fault_of(line, sound)
+        except HoldfastError as error:  # of a newer release
+            what = error.message
+        sound = None if what else sum_of(line)
+        if what:
+            yield Fault(stream, row(stream, seq), what)
+            continue
+        if id_of(line) <= head:
+            yield Fault(stream, row(stream, seq), "its id is not later than the one before")
+        head = id_of(line)
+        try:
+            commit = validation.commit_in(line)
+        except HoldfastError as error:
+            yield Fault(stream, row(stream, seq), error.message, action="it is left out of the state")
+            continue
+        if commit_id != head or op != commit.op:
+            yield Fault(stream, row(stream, seq), COLUMNS, action="`holdfast doctor --fix` sets them again.")
+
+
+def _commits(rows: Rows, number: int) -> Iterator[tuple[int, str, str | None, bytes]]:
+    seq = 0
+    while page := rows(_NEXT, (number, seq, _PAGE)):
+        yield from page
+        seq = page[-1][0]

@@ -1,0 +1,278 @@
+"""The file of the SQLite engine: recognising, making, opening and migrating it.
+
+A database comes into being whole: it is built under another name and renamed, so that a file at the real name
+is either a complete database of ours or not ours at all. That is decided from its first bytes, or from those that
+its write-ahead log has for it, before SQLite gets to touch it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+import stat
+from _thread import allocate_lock
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+from holdfast.core import ids
+from holdfast.errors import Damaged, Forbidden, HoldfastError, Newer, Refused, Unavailable, UnknownOutcome
+from holdfast.fs.port import END, FileSystem
+
+APPLICATION = 0x686F6C64  # "hold"
+MIGRATIONS = ("0001_streams.sql", "0002_notes.sql")
+VERSION = len(MIGRATIONS)
+
+_MAGIC = b"SQLite format 3\0"
+_HEADER = 100
+_LOG_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
+_LOG_HEADER = 32
+_LOG_FRAME = 24
+_ROOM = _LOG_HEADER + 1000 * (_LOG_FRAME + 4096)
+"""Bytes of a log from which on SQLite begins it anew: it is not lengthened beyond that."""
+_BUSY_SECONDS = 30.0
+_DAMAGED = frozenset([sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT])
+_FORBIDDEN = frozenset([sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH])
+_NOT_BEGUN = _FORBIDDEN | {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+"""Said before anything is written, so also a statement that would have committed has not."""
+_PRAGMAS = (
+    "PRAGMA synchronous=FULL",
+    "PRAGMA foreign_keys=ON",
+    "PRAGMA secure_delete=ON",  # what is forgotten must not linger in free pages
+    "PRAGMA trusted_schema=OFF",
+    "PRAGMA fullfsync=ON",  # macOS: plain fsync leaves data in the drive's cache
+    "PRAGMA checkpoint_fullfsync=ON",
+)
+
+LOOKING = allocate_lock()
+"""Held while a database is looked at by opening its file, and while one comes into use."""
+_in_use: dict[tuple[int, int], int] = {}
+"""Connections of this process, by device and inode. Closing any handle on a file gives up all POSIX locks that the
+process has on it, and SQLite's connections rely on theirs: a file in use must not be opened and closed."""
+
+
+def is_ours(fs: FileSystem, path: str) -> bool:
+    """Whether a database of ours is at ``path``; False if nothing is. Anything else is refused untouched."""
+    with LOOKING:
+        return _is_ours(fs, path)
+
+
+def use(fs: FileSystem, path: str) -> tuple[int, int]:
+    """Say that a connection to a database of ours is about to be made; returns what ``leave`` must be told."""
+    with LOOKING:
+        found = fs.stat(path)
+        file = found.st_dev, found.st_ino
+        _in_use[file] = _in_use.get(file, 0) + 1
+        return file
+
+
+def leave(file: tuple[int, int]) -> None:
+    """Say that a connection has been closed."""
+    with LOOKING:
+        _in_use[file] -= 1
+        if not _in_use[file]:
+            del _in_use[file]
+
+
+def _is_ours(fs: FileSystem, path: str) -> bool:
+    try:
+        found = fs.stat(path)
+        if not stat.S_ISREG(found.st_mode):
+            raise Forbidden(f"{path} is not a plain file.")
+        if found.st_size == 0:
+            return False
+        if (found.st_dev, found.st_ino) in _in_use:
+            return True  # it was looked at before
+        fd = fs.open(path, os.O_RDONLY)
+        try:
+            header = fs.read(fd, _HEADER, 0)
+        finally:
+            fs.close(fd)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise unavailable(path, error) from error
+    if not _fits(header):
+        header = _header_in_log(fs, path) or header
+    if not header.startswith(_MAGIC) or len(header) < _HEADER:
+        raise Damaged(f"{path} is not a SQLite database; nothing was changed.")
+    if int.from_bytes(header[68:72], "big") != APPLICATION:
+        raise Refused(
+            f"{path} is the database of another program; nothing was changed.",
+            hint="Name a file that does not exist yet, or one that holdfast made.",
+        )
+    _check_version(path, int.from_bytes(header[60:64], "big"))
+    return True
+
+
+def _fits(header: bytes) -> bool:
+    """Whether these are the first bytes of a database that this release can open."""
+    ours = header[68:72] == APPLICATION.to_bytes(4, "big")
+    return header.startswith(_MAGIC) and ours and int.from_bytes(header[60:64], "big") <= VERSION
+
+
+def _header_in_log(fs: FileSystem, path: str) -> bytes:
+    """The first bytes of a database as the last transaction in its write-ahead log has them; empty if none has.
+
+    A power cut while the log is copied into the database can tear its first page, which SQLite then takes from the
+    log. Whose database it is can be told from there just as well.
+    """
+    try:
+        fd = fs.open(path + "-wal", os.O_RDONLY)
+    except FileNotFoundError:
+        return b""
+    try:
+        start = fs.read(fd, _LOG_HEADER, 0)
+        page = int.from_bytes(start[8:12], "big")
+        if len(start) < _LOG_HEADER or start[:4] not in _LOG_MAGIC or not 512 <= page <= 65536:
+            return b""
+        header, newest, offset = b"", b"", _LOG_HEADER
+        while len(frame := fs.read(fd, _LOG_FRAME + _HEADER, offset)) == _LOG_FRAME + _HEADER:
+            if frame[8:16] != start[16:24]:
+                break  # left over from an earlier round of the log
+            if frame[:4] == b"\0\0\0\1":
+                newest = frame[_LOG_FRAME:]
+            if any(frame[4:8]):  # the end of a transaction
+                header = newest
+            offset += _LOG_FRAME + page
+        return header
+    finally:
+        fs.close(fd)
+
+
+def make(fs: FileSystem, path: str, random: Callable[[int], bytes]) -> None:
+    """Make a new database at ``path``. The caller holds the lock and has seen that there is none."""
+    temp = path + "-new"
+    for leftover in (temp, temp + "-wal", temp + "-shm", temp + "-journal"):
+        with suppress(FileNotFoundError):
+            fs.unlink(leftover)  # of a process that died while making
+    db = connect(temp, "rwc")
+    try:
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute(f"PRAGMA application_id={APPLICATION}")
+        db.execute("BEGIN IMMEDIATE")
+        _run(db, "schema.sql", VERSION)
+        writer = ids.random_text(int.from_bytes(random(8), "big"), ids.WRITER_LENGTH)
+        db.execute("INSERT INTO meta (key, value) VALUES ('writer', ?)", (writer,))
+        db.execute("COMMIT")
+    finally:
+        db.close()
+    fd = fs.open(temp, os.O_RDONLY)
+    try:
+        fs.sync(fd)
+    finally:
+        fs.close(fd)
+    fs.rename(temp, path)
+    fs.sync_folder(os.path.dirname(path))
+
+
+def connect(path: str, mode: str = "rw") -> sqlite3.Connection:
+    """A connection with every durability setting on; never makes a file unless ``mode`` is ``rwc``."""
+    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    db = sqlite3.connect(
+        f"file://{quoted}?mode={mode}",
+        uri=True,
+        timeout=_BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        for pragma in _PRAGMAS:
+            db.execute(pragma)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def make_room(fs: FileSystem, path: str) -> None:
+    """Lengthen the write-ahead log ahead of its use, with zeros, which SQLite takes for no frames and overwrites: then
+    a sync has no new length to write (docs/decisions/0045-short-ways-alone.md). The caller is in a transaction that
+    writes: nobody else appends to the log. If there is no space, it stays as it was."""
+    try:
+        fd = fs.open(path + "-wal", os.O_RDWR)
+        try:
+            size = fs.seek(fd, 0, END)
+            if size < _ROOM:
+                done = 0
+                try:
+                    done = fs.write_at(fd, bytes(_ROOM - size), size)  # on the disk with the next commit
+                finally:
+                    if done < _ROOM - size:
+                        fs.truncate(fd, size)  # the last space is for what has to be stored
+        finally:
+            fs.close(fd)
+    except OSError:
+        pass  # only for speed
+
+
+def version_of(path: str, db: sqlite3.Connection) -> int:
+    version = int(db.execute("PRAGMA user_version").fetchone()[0])
+    _check_version(path, version)
+    return version
+
+
+def migrate(path: str, db: sqlite3.Connection) -> None:
+    """Bring an older database up to date, one transaction for each step. The caller holds the lock."""
+    for number, name in enumerate(MIGRATIONS, start=1):
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            if version_of(path, db) < number:
+                _run(db, name, number)
+            db.execute("COMMIT")
+        finally:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+
+
+def _run(db: sqlite3.Connection, name: str, version: int) -> None:
+    for statement in _statements(name):
+        db.execute(statement)
+    db.execute(f"PRAGMA user_version={version}")
+
+
+def _statements(name: str) -> Iterator[str]:
+    import pkgutil  # only for a new or an old database
+
+    script = pkgutil.get_data("holdfast.store.sqlite", f"migrations/{name}")
+    assert script is not None
+    statement = ""
+    for line in script.decode().splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+    assert not statement.strip(), f"{name} ends within a statement"
+
+
+def _check_version(path: str, version: int) -> None:
+    if version > VERSION:
+        raise Newer(
+            f"{path} has schema {version}; this release of holdfast knows {VERSION}. Nothing was changed."
+        )
+
+
+def translated(error: sqlite3.Error, path: str, *, unsure: bool) -> HoldfastError:
+    """The error of ours that says what a driver error means; ``unsure`` while committing."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in _DAMAGED:
+        return Damaged(f"{path} is damaged: {error}.")
+    if unsure and code not in _NOT_BEGUN:
+        return UnknownOutcome(
+            f"Writing to {path} failed half-way ({error}): the commit may or may not be stored."
+        )
+    if code == sqlite3.SQLITE_CONSTRAINT:
+        return Damaged(f"{path} holds rows that contradict each other: {error}; nothing was written.")
+    return unavailable(path, error)
+
+
+def unavailable(path: str, error: Exception) -> HoldfastError:
+    """Of an error that left the database as it was: why it cannot be used, and whether that is forbidden."""
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    forbidden = (
+        error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
+        if isinstance(error, OSError)
+        else getattr(error, "sqlite_errorcode", 0) & 0xFF in _FORBIDDEN
+    )
+    kind = Forbidden if forbidden else Unavailable
+    return kind(f"{path} cannot be used: {reason}; nothing was written.")

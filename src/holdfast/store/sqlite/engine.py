@@ -1,0 +1,407 @@
+"""The SQLite engine: one file, write-ahead log, every commit synced before it is acknowledged.
+
+URL ``sqlite:///relative/path`` or ``sqlite:////absolute/path``. Commits are rows that hold their exact lines,
+chained within the stream. Writers queue at a kernel lock on ``<file>-lock`` before they begin a transaction:
+SQLite's own waiting is sleeping and trying again, which lets busy writers starve the others.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from threading import RLock
+
+from holdfast.core import ids
+from holdfast.core.codec import GENESIS, decode, encode, fault_of, id_of, looks_right, sum_of
+from holdfast.core.stream import checked_note, checked_stream, flat
+from holdfast.core.timestamps import iso
+from holdfast.errors import Damaged, HoldfastError, Unavailable
+from holdfast.fs import posix
+from holdfast.fs.port import HOLD, RELEASE, FileSystem
+from holdfast.store.numbered import check_expected, check_op, closed, place_of, plan_wrote
+from holdfast.store.protocol import Appended, Capabilities, Cursor, Fault, Given, Ground, Plan, Tail
+from holdfast.store.sqlite import database, fork, statements
+from holdfast.store.sqlite.rows import Row, checked, head_of, is_text, row
+from holdfast.typed import Any, made
+
+_PAGE = 256
+_MOST_ENDS = 1000
+_ALONE = 2
+"""Own commits in a row, after which a store takes it that nobody else is writing."""
+_NO_END = (1 << 63) - 1
+
+
+class SqliteStore:
+    """Streams in one SQLite file. Threads may share a store: they take turns."""
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        clock: Callable[[], int],
+        fs: FileSystem = posix,
+        random: Callable[[int], bytes] = os.urandom,
+        room_after: int = 16,
+    ) -> None:
+        # Two names of one file must lead to one lock, so links are resolved first.
+        self._path = os.path.realpath(path)
+        self.capabilities = Capabilities(
+            "sqlite", survives_exit=True, survives_power_cut=True, shared=True, url=f"sqlite:///{self._path}"
+        )
+        self._clock = clock
+        self._fs = fs
+        self._random = random
+        self._lock = RLock()
+        self._db: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
+        self._queue: int | None = None
+        self._writer = ""
+        self._ends: dict[str, tuple[int, str, str]] = {}  # of streams whose last commit is this store's own
+        self._data_version = -1
+        self._alone = 0  # own commits in a row, with nobody else's between them
+        self._room_after = self._until_room = room_after
+        """Appends before the write-ahead log is lengthened ahead of its use; that costs as much as a few syncs."""
+        self._closed = False
+        with self._lock:
+            self._connected()
+        fork.watch(self)
+
+    def append(
+        self,
+        stream: str,
+        plan: Plan,
+        cursor: Cursor = None,
+        expect: int | None = None,
+        op: str | None = None,
+    ) -> Appended:
+        with self._lock:
+            try:
+                if type(plan) is Given and op is None:
+                    done = self._append_alone(stream, plan, cursor, expect)
+                    if done is not None:
+                        return done
+                checked_stream(stream)
+                return self._append_in_turn(stream, plan, cursor, expect, op)
+            except HoldfastError:
+                raise
+            except BaseException:
+                self._disconnect()  # interrupted, at whatever moment: what is closed holds nobody up
+                raise
+
+    def _append_alone(self, stream: str, plan: Given, cursor: Cursor, expect: int | None) -> Appended | None:
+        """Append behind this store's own last commit, in one statement that finds no row to follow, or another one in
+        its place, if anything has happened since; None, and nothing done, if so, or if it is not worth trying."""
+        db, end = self._db, self._ends.get(stream)
+        draft, _, content, _ = plan.planned
+        if db is None or end is None or draft.op is not None or self._alone < _ALONE or db.in_transaction:
+            return None
+        count, last_sum, head = end
+        if cursor != [count, last_sum] or (expect is not None and expect != count) or self._until_room == 1:
+            return None
+        if self._until_room:
+            self._until_room -= 1
+        now, seq = self._clock(), count + 1
+        line, commit = encode(draft, ids.next_id(head, now, self._writer), iso(now), last_sum, content)
+        del self._ends[stream]  # until it is known that this is the end
+        self._take_turn()
+        try:
+            found = db.execute(statements.FOLLOW, (seq, commit.id, line[:-1], stream, count, head)).rowcount
+        except sqlite3.IntegrityError:
+            found = 0  # somebody else's commit has the place
+        except sqlite3.Error as error:
+            raise self._failed(error, unsure=True) from error
+        finally:
+            if self._queue is not None:
+                self._fs.lock(self._queue, RELEASE)
+        if found != 1:
+            self._alone = 0
+            return None
+        self._ends[stream] = (seq, commit.sum, commit.id)
+        return made(Appended, (commit, [seq, commit.sum], seq, False))
+
+    def _append_in_turn(
+        self, stream: str, plan: Plan, cursor: Cursor, expect: int | None, op: str | None
+    ) -> Appended:
+        self._begin()
+        try:
+            done = self._append(stream, plan, cursor, expect, op)
+            if self._until_room:
+                self._until_room -= 1
+                if not self._until_room:
+                    database.make_room(self._fs, self._path)
+            if not done.repeated:
+                self._ends.pop(stream, None)  # until it is known that this is the end
+                self._run("COMMIT", unsure=True)
+                self._ends[stream] = (*done.cursor, done.commit.id)
+            return done
+        finally:
+            self._end()
+
+    def _append(
+        self, stream: str, plan: Plan, cursor: Cursor, expect: int | None, op: str | None
+    ) -> Appended:
+        if op is not None and is_text(op) and (found := self._rows(statements.BY_OP, (stream, op))):
+            return self._repeated(stream, *found[0])
+        tail, previous = self._fresh_tail(stream, cursor)
+        check_expected(stream, expect, tail.version)
+        planned = plan(Ground(tail, self._writer, {}))
+        if self._db is None or not self._db.in_transaction:
+            raise Unavailable(f"{self._path} failed while the plan was reading; nothing was written.")
+        check_op(planned.draft.op, op)
+        now = self._clock()
+        seq = tail.version + 1
+        line, commit = encode(
+            planned.draft, ids.next_id(tail.head, now, self._writer), iso(now), previous, planned.content
+        )
+        if seq == 1:
+            self._run("INSERT INTO streams (name) VALUES (?) ON CONFLICT DO NOTHING", (stream,))
+        self._run(statements.ADD, (stream, seq, commit.id, op, line[:-1]))
+        return Appended(commit, [seq, commit.sum], seq, repeated=False)
+
+    def _fresh_tail(self, stream: str, cursor: Cursor) -> tuple[Tail, str]:
+        """As ``_tail``, without a look at the table if nobody wrote since this store's own last commit."""
+        ((data_version,),) = self._rows("PRAGMA data_version")
+        if data_version != self._data_version or len(self._ends) > _MOST_ENDS:
+            self._ends.clear()
+            self._data_version = data_version
+        count, last_sum, head = self._ends.get(stream, (0, "", ""))
+        self._alone = self._alone + 1 if count else 0
+        if count and cursor == [count, last_sum]:
+            return Tail([], cursor, count, head, False, ()), last_sum
+        return self._tail(stream, cursor)
+
+    def _repeated(self, stream: str, seq: int, line: bytes) -> Appended:
+        if what := fault_of(line, None):
+            raise Damaged(f"The commit of this operation cannot be read: {row(stream, seq)}: {what}.")
+        commit = decode(line)
+        return Appended(commit, [seq, commit.sum], seq, repeated=True)
+
+    def read(
+        self, stream: str, cursor: Cursor = None, *, newest_first: bool = False, brief: bool = False
+    ) -> Tail:
+        checked_stream(stream)
+        with self._lock:
+            if not newest_first:
+                return self._tail(stream, cursor)[0]
+            last = self._rows(statements.BACK, (stream, _NO_END, 1))
+            version = last[0][0] if last else 0
+            head = head_of(last[0]) if last else ids.ZERO
+            at = [version, sum_of(last[0][2]) if last else GENESIS]
+            return Tail(self._backwards(stream, at), at, version, head, restarted=True, faults=())
+
+    def _tail(self, stream: str, cursor: Cursor) -> tuple[Tail, str]:
+        """What is beyond the cursor, and the sum that the next line is chained to."""
+        count, last_sum = place_of(cursor) or (0, "")
+        rows: list[Row] = self._rows(statements.FROM, (stream, count))
+        if count:
+            # The row that the cursor stands on comes along: it proves the cursor, and tells version and head.
+            fits = bool(rows) and rows[0][0] == count and sum_of(rows[0][2]) == last_sum
+            if fits and len(rows) == 1:
+                return Tail([], [count, last_sum], count, id_of(rows[0][2]), False, ()), last_sum
+            if not fits:
+                rows = self._rows(statements.FROM, (stream, 1))
+        else:
+            fits = last_sum == GENESIS
+        if not rows:
+            return Tail([], [0, GENESIS], 0, ids.ZERO, not fits, ()), GENESIS
+        version, _, last = rows[-1]
+        before = (count, last_sum) if fits else (0, GENESIS)
+        lines, faults = checked(stream, rows[1:] if fits and count else rows, *before)
+        previous = sum_of(last) if looks_right(last) else GENESIS
+        return Tail(lines, [version, previous], version, head_of(rows[-1]), not fits, faults), previous
+
+    def _backwards(self, stream: str, at: Cursor) -> Iterator[bytes]:
+        """The readable lines up to the cursor ``at``, the newest first, a page at a time."""
+        seq, last_sum = at
+        while seq > 0:
+            with self._lock:
+                # One row more than the page: it proves its follower, and the next page's history.
+                rows: list[Row] = self._rows(statements.BACK, (stream, seq, _PAGE + 1))
+            if not rows or sum_of(rows[0][2]) != last_sum:
+                return  # forgotten while it was being read
+            rows.reverse()
+            before: tuple[int, str | None] = (0, GENESIS)
+            if len(rows) > _PAGE:
+                number, _, line = rows.pop(0)
+                before = (number, None if fault_of(line, None) else sum_of(line))
+                last_sum = sum_of(line)
+            lines, _ = checked(stream, rows, *before)
+            yield from reversed(lines)
+            seq = before[0]
+
+    def streams(self, prefix: str = "") -> list[str]:
+        with self._lock:
+            found = self._rows("SELECT name FROM streams ORDER BY name")
+        return [name for (name,) in found if name.startswith(prefix)]
+
+    def put(self, name: str, data: bytes | None) -> None:
+        checked_note(name)
+        with self._lock:
+            self._begin(durable=False)
+            try:
+                if data is None:
+                    self._run("DELETE FROM notes WHERE name = ?", (name,))
+                else:
+                    self._run(statements.PUT, (name, data))
+                self._run("COMMIT", unsure=True)
+            finally:
+                self._end(durable=False)
+
+    def get(self, name: str) -> bytes | None:
+        checked_note(name)
+        with self._lock:
+            found = self._rows("SELECT data FROM notes WHERE name = ?", (name,))
+        return found[0][0] if found else None
+
+    def forget(self, stream: str) -> None:
+        checked_stream(stream)
+        with self._lock:
+            self._begin()
+            try:
+                self._ends.pop(stream, None)
+                self._run("DELETE FROM streams WHERE name = ?", (stream,))
+                self._run(statements.FORGET_NOTES, (stream + "/", stream + "0", "local/*/" + flat(stream)))
+                self._run("COMMIT", unsure=True)
+                # The write-ahead log still has the old pages; forgotten means gone from every file.
+                if self._rows("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]:
+                    raise Unavailable(
+                        f"{stream} is removed, but a reader of {self._path} holds on to its old pages.",
+                        hint="End that reader, then forget the stream once more.",
+                    )
+                self._until_room = self._room_after
+            finally:
+                self._end()
+
+    def check(self, *, fix: bool = False) -> list[Fault]:
+        from holdfast.store.sqlite.check import COLUMNS, faults_of, mended
+
+        with self._lock:
+            found = faults_of(self._rows)
+            if not fix or not any(fault.what == COLUMNS for fault in found):
+                return found
+            self._begin()
+            try:
+                found = mended(self._rows, found)
+                self._run("COMMIT", unsure=True)
+                return found
+            finally:
+                self._end()
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            self._disconnect()
+
+    def rest(self) -> None:
+        """Give up the connection before a fork, and keep all threads waiting until ``wake``."""
+        self._lock.acquire()
+        if self._db is None or not self._db.in_transaction:
+            self._disconnect()
+
+    def wake(self) -> None:
+        """Go on after a fork, on either side."""
+        self._lock.release()
+
+    def _begin(self, *, durable: bool = True) -> None:
+        """Queue, then begin to write; ``_end`` must follow."""
+        db = self._connected()
+        if db.in_transaction:
+            raise plan_wrote()
+        try:
+            self._take_turn()
+            if not durable:
+                self._run("PRAGMA synchronous=NORMAL")
+            self._run("BEGIN IMMEDIATE")
+        except BaseException:
+            self._end(durable=durable)
+            raise
+
+    def _end(self, *, durable: bool = True) -> None:
+        try:
+            if self._db is not None:
+                if self._db.in_transaction:
+                    self._run("ROLLBACK")
+                if not durable:
+                    self._run("PRAGMA synchronous=FULL")
+        finally:
+            if self._queue is not None:
+                self._fs.lock(self._queue, RELEASE)
+
+    def _take_turn(self) -> None:
+        try:
+            if self._queue is None:
+                self._queue = self._fs.open(self._path + "-lock", os.O_RDWR | os.O_CREAT)
+            self._fs.lock(self._queue, HOLD)
+        except OSError as error:
+            raise database.unavailable(self._path + "-lock", error) from error
+
+    def _run(self, sql: str, values: tuple[Any, ...] = (), *, unsure: bool = False) -> None:
+        try:
+            (self._db or self._connected()).execute(sql, values)
+        except sqlite3.Error as error:
+            raise self._failed(error, unsure=unsure) from error
+
+    def _rows(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        try:
+            return (self._db or self._connected()).execute(sql, values).fetchall()
+        except sqlite3.Error as error:
+            raise self._failed(error) from error
+
+    def _failed(self, error: sqlite3.Error, *, unsure: bool = False) -> HoldfastError:
+        # After a failed write or sync a connection no longer knows what is on the disk: look afresh.
+        self._disconnect()
+        return database.translated(error, self._path, unsure=unsure)
+
+    def _connected(self) -> sqlite3.Connection:
+        if self._db is None:
+            if self._closed:
+                raise closed()
+            try:
+                self._connect()
+            except sqlite3.Error as error:
+                raise self._failed(error) from error
+            except OSError as error:
+                self._disconnect()
+                raise database.unavailable(self._path, error) from error
+            except BaseException:
+                self._disconnect()
+                raise
+        assert self._db is not None
+        return self._db
+
+    def _connect(self) -> None:
+        if not database.is_ours(self._fs, self._path):
+            self._take_turn()
+            try:
+                if not database.is_ours(self._fs, self._path):
+                    database.make(self._fs, self._path, self._random)
+            finally:
+                self._fs.lock(self._queue, RELEASE)  # type: ignore[arg-type]
+        self._file = database.use(self._fs, self._path)
+        self._db = db = database.connect(self._path)
+        if database.version_of(self._path, db) < database.VERSION:
+            self._take_turn()
+            try:
+                database.migrate(self._path, db)
+            finally:
+                self._fs.lock(self._queue, RELEASE)  # type: ignore[arg-type]
+        writer = db.execute("SELECT value FROM meta WHERE key = 'writer'").fetchone()
+        if writer is None or not ids.is_writer(writer[0]):
+            raise Damaged(f"{self._path} has lost its writer identity: table meta, row writer.")
+        self._writer = writer[0]
+
+    def _disconnect(self) -> None:
+        self._ends.clear()
+        self._until_room = self._room_after  # who is the last to leave takes the write-ahead log away
+        db, self._db = self._db, None
+        file, self._file = self._file, None
+        queue, self._queue = self._queue, None
+        if db is not None:
+            with suppress(sqlite3.Error):  # the reason why it is being dropped has been told already
+                db.close()
+        if file is not None:
+            database.leave(file)
+        if queue is not None:
+            self._fs.close(queue)

@@ -1,0 +1,37 @@
+"""Forks: SQLite's connections must not cross one. Each store goes to rest before it, and both sides connect afresh."""
+
+from __future__ import annotations
+
+import os
+import weakref
+
+from holdfast.store.sqlite import database
+from holdfast.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from holdfast.store.sqlite.engine import SqliteStore
+
+_open_stores: weakref.WeakSet[SqliteStore] = weakref.WeakSet()
+_resting: list[list[SqliteStore]] = []
+
+
+def watch(store: SqliteStore) -> None:
+    """Have a store go to rest at every fork, as long as it is used."""
+    _open_stores.add(store)
+
+
+def _before_fork() -> None:
+    stores = sorted(_open_stores, key=id)
+    for store in stores:
+        store.rest()
+    database.LOOKING.acquire()  # of another thread: nobody would give it back in the child
+    _resting.append(stores)
+
+
+def _after_fork() -> None:
+    database.LOOKING.release()
+    for store in _resting.pop():
+        store.wake()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

@@ -1,0 +1,47 @@
+"""Rows of commits: which of their lines can be read, and how people are told about the others."""
+
+from __future__ import annotations
+
+from holdfast.core.codec import fault_of, following, id_of, looks_right, sum_of
+from holdfast.store.protocol import Fault
+
+Row = tuple[int, str, bytes]
+"""Place in the stream, id, line."""
+
+
+def checked(
+    stream: str, rows: list[Row], seq: int, previous: str | None
+) -> tuple[list[bytes], tuple[Fault, ...]]:
+    """The readable lines of rows that follow row ``seq``, whose sum is ``previous``, and what is wrong."""
+    lines, faults = [], []
+    for number, _, line in rows:
+        if number != seq + 1:
+            faults.append(Fault(stream, row(stream, seq + 1), f"missing, up to row {number - 1}"))
+            previous = None
+        seq = number
+        sound = None if previous is None else following(line, previous)
+        if sound is None and (what := fault_of(line, previous)):
+            faults.append(Fault(stream, row(stream, number), what))
+            previous = None
+        else:
+            lines.append(line)
+            previous = sound or sum_of(line)
+    return lines, tuple(faults)
+
+
+def head_of(last: Row) -> str:
+    """The id of a stream's last row: its line has it, the column only stands in for a damaged line."""
+    return id_of(last[2]) if looks_right(last[2]) else last[1]
+
+
+def is_text(op: str) -> bool:
+    """Whether an operation id can have been stored; encoding refuses one with half a surrogate pair."""
+    try:
+        return op.isascii() or bool(op.encode())
+    except UnicodeEncodeError:
+        return False
+
+
+def row(stream: str, seq: int) -> str:
+    """How the row of a commit is named to people."""
+    return f"table commits, stream {stream}, row {seq}"

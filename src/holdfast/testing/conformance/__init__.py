@@ -1,0 +1,56 @@
+"""The conformance suite: every promise of ``store.protocol``, as tests that pytest runs over any engine.
+
+A new engine's test module imports everything from here and supplies one fixture::
+
+    from holdfast.testing.conformance import *
+
+    @pytest.fixture
+    def engine(tmp_path):
+        with Engine(lambda place, clock: MyStore(place, clock=clock), str(tmp_path)) as engine:
+            yield engine
+
+``place`` is an empty folder; whatever the engine keeps elsewhere must depend on its name alone, so that
+opening the same place again opens the same store. Shared engines must also open by ``capabilities.url``.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.store.protocol import Store
+from holdfast.testing.conformance.commits import (
+    TestExpect,
+    TestGiven,
+    TestIds,
+    TestInBrief,
+    TestOps,
+    TestPlans,
+    TestRoundTrip,
+)
+from holdfast.testing.conformance.engine import Engine
+from holdfast.testing.conformance.sharing import TestCapabilities, TestConcurrency, TestModel
+from holdfast.testing.conformance.stores import TestCursors, TestNames, TestNotes, TestStore
+
+__all__ = [
+    "Engine",
+    "TestCapabilities",
+    "TestConcurrency",
+    "TestCursors",
+    "TestExpect",
+    "TestGiven",
+    "TestIds",
+    "TestInBrief",
+    "TestModel",
+    "TestNames",
+    "TestNotes",
+    "TestOps",
+    "TestPlans",
+    "TestRoundTrip",
+    "TestStore",
+    "store",
+]
+
+
+@pytest.fixture
+def store(engine: Engine) -> Store:
+    return engine.fresh()

@@ -1,0 +1,291 @@
+"""The files engine on the bench: record what it does to a disk, cut the power everywhere, open what is left.
+
+A protocol is one way in which the engine writes. Its recording is turned into all legal disk states, each
+state is written out, opened by the real engine, and held to the guarantees: what was acknowledged is there and
+unchanged (G1), commits are whole (G2), what is there is a prefix of what was written and nothing else (G3),
+and work goes on without a human (G7).
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from holdfast.fs import posix
+from holdfast.fs.port import FileSystem
+from holdfast.store.files.engine import FilesStore
+from holdfast.store.files.journal import Habit
+from holdfast.store.protocol import Cursor, Store
+from holdfast.testing.crash.oracle import SEGMENT, WORKSPACE, Opened, check_state, files_engine
+from holdfast.testing.crash.recording import Recording
+from holdfast.testing.crash.states import DiskState, crash_states, remove_tree, scratch_base, write_out
+from holdfast.testing.crash.workload import Acknowledged, append, events_of, verify
+from holdfast.testing.crash.wrapped import SameDisk, WithoutSync
+
+STREAM = "sessions/kim/2026-01-15-00000001"
+SECOND = "sessions/kim/2026-01-15-00000002"
+PROJECT = "project"
+FIRST_MS = 1_768_435_200_000
+"""When every recording begins: the states of a protocol are the same in every run."""
+SETTLED_MS = FIRST_MS + 100 * 365 * 86_400_000
+"""Later than every file of a bench: see ``settle_folders``."""
+
+
+class Bench:
+    """One recorded run of the engine in a scratch folder."""
+
+    def __init__(self, seed: int = 0, drop: Callable[[Bench, str, str], bool] | None = None) -> None:
+        self.top = tempfile.mkdtemp(prefix="holdfast-bench-", dir=scratch_base())
+        self.root = os.path.join(self.top, WORKSPACE)
+        self.rng = random.Random(seed)
+        self.recording = Recording(posix, self.top)
+        self.fs: FileSystem = posix
+        self.drop = drop
+        self.attempted: dict[str, list[str]] = {}
+        self.acknowledged: list[Acknowledged] = []
+        self.uncertain: set[str] = set()
+        """Operations whose append failed: they may be there or not, wherever they stand."""
+        self.forgotten: set[str] = set()
+        self.joined = False
+        """Archiving chained the commits anew: their sums are others now."""
+        self.torn = b""
+        """Bytes that a repair must never throw away, wherever it puts them."""
+        self.habit: Habit | None = None
+        self.cursors: dict[Store, Cursor] | None = None
+        """Where each store has come to, in protocols of one stream in which they go on from there."""
+        self.first_step = 0
+        self.dropped = 0
+        self._number = 0
+        self._known = 0
+        self._ticks = itertools.count(FIRST_MS)
+        self._wrap()
+
+    def _wrap(self) -> None:
+        inner: FileSystem = self.recording
+        if self.drop is not None:
+            drop = self.drop
+            inner = WithoutSync(inner, lambda call, path: self._count(drop(self, call, path)))
+        self.fs = SameDisk(inner)
+
+    def _count(self, dropped: bool) -> bool:
+        self.dropped += dropped
+        return dropped
+
+    def begin(self) -> None:
+        """What was done so far is taken as safely on the disk; the recording proper starts here."""
+        self._known = len(self.acknowledged)
+        self.recording = Recording(posix, self.top)
+        self.recording.acknowledged = self._known
+        self._wrap()
+
+    def store(self, fs: FileSystem | None = None, habit: Habit | None = None) -> FilesStore:
+        return FilesStore(
+            self.root,
+            clock=self._ticks.__next__,
+            fs=fs or self.fs,
+            bits=self.rng.getrandbits,
+            habit=habit or self.habit,
+        )
+
+    def settle_folders(self) -> None:
+        """Have all time stamps of folders lie so far back that they are believed, as they are in ordinary life: only
+        then does a store take its short cuts. Before the first store is made."""
+        self._ticks = itertools.count(SETTLED_MS)
+
+    def git_head(self) -> str:
+        """A git directory around the workspace; the path of its HEAD."""
+        git = os.path.join(self.top, ".git")
+        os.mkdir(git)
+        head = os.path.join(git, "HEAD")
+        with open(head, "w") as file:
+            file.write("f" * 40 + "\n")
+        self.begin()
+        return head
+
+    def next_op(self, events: int = 0) -> str:
+        """A new operation id; with ``events``, one whose commit has that many."""
+        while True:
+            self._number += 1
+            op = f"op{self._number}"
+            if not events or len(events_of(op)) == events:
+                return op
+
+    def append(
+        self,
+        store: FilesStore,
+        stream: str = STREAM,
+        op: str | None = None,
+        expect: int | None = None,
+        *,
+        hurried: bool = False,
+    ) -> None:
+        """Append, and note the acknowledgement at the moment when the engine gives it."""
+        op = op or self.next_op()
+        ops = self.attempted.setdefault(stream, [])
+        if op not in ops:
+            ops.append(op)
+        try:
+            done = append(store, stream, op, expect=expect, cursors=self.cursors, hurried=hurried)
+        except BaseException:
+            self.uncertain.add(op)
+            raise
+        self.recording.acknowledge()
+        self.acknowledged.append(done)
+
+    def segments(self) -> list[str]:
+        """The paths of all segments, for protocols that damage one."""
+        found = []
+        for folder, _, names in os.walk(self.root):
+            found += [os.path.join(folder, name) for name in names if SEGMENT.fullmatch(name)]
+        return sorted(found)
+
+    def close(self) -> None:
+        remove_tree(self.top)
+
+    def states(self, *, seed: int, limit: int, acknowledged_only: bool = False) -> Iterator[DiskState]:
+        for state in crash_states(
+            self.recording,
+            seed=seed,
+            limit=limit,
+            first=self.first_step,
+            acknowledged_only=acknowledged_only,
+        ):
+            yield state._replace(acknowledged=max(state.acknowledged, self._known))
+
+
+class Protocol(NamedTuple):
+    """One way in which the engine writes."""
+
+    name: str
+    run: Callable[[Bench], None]
+
+
+class Checked(NamedTuple):
+    """What a check of one protocol looked at."""
+
+    states: int
+    """Disk states of the first cut."""
+    again: int
+    """Disk states of a second cut, during the recovery from the first."""
+    left: int
+    """States after whose recovery the engine still reports garbage behind what was acknowledged."""
+    steps: int
+
+
+def segment_class(bench: Bench, call: str, path: str) -> str:
+    """The kind of a sync, the same for every run: which call on what sort of path after what sort of change."""
+    relative = os.path.relpath(path, bench.top)
+    relative = re.sub(r"\d{4}-\d\d-\d\d-[0-9a-z]{8}", "SESSION", relative)
+    relative = SEGMENT.sub("SEGMENT", relative)
+    relative = re.sub(r"quarantine/.+", "quarantine/KEPT", relative)
+    relative = re.sub(r"journals/.+", "journals/JOURNAL", relative)
+    if call == "sync":
+        changes = [
+            step.kind
+            for step in bench.recording.steps
+            if step.path == os.path.relpath(path, bench.top) and step.kind in ("write", "truncate")
+        ]
+        return f"sync {relative} after {changes[-1] if changes else 'nothing'}"
+    return f"{call} {relative}"
+
+
+def check_protocol(
+    protocol: Protocol,
+    *,
+    seed: int = 0,
+    limit: int = 120,
+    again: int = 0,
+    acknowledged_only: bool = False,
+    most: int | None = None,
+    drop: Callable[[Bench, str, str], bool] | None = None,
+    opened: Opened = files_engine,
+) -> tuple[Checked, Bench]:
+    """Record a protocol, open every state that a cut may leave, and cut ``again`` of the recoveries too.
+
+    ``most`` draws so many of the states, in any order; ``drop`` makes a mutant that leaves syncs out,
+    ``opened`` opens the states with another engine than the real one.
+    """
+    bench = Bench(seed, drop)
+    place = tempfile.mkdtemp(prefix="holdfast-states-", dir=scratch_base())
+    try:
+        protocol.run(bench)
+        states = list(bench.states(seed=seed, limit=limit, acknowledged_only=acknowledged_only))
+        rng = random.Random(seed)
+        if most is not None:
+            states = rng.sample(states, min(most, len(states)))
+        twice = set(rng.sample(range(len(states)), min(again, len(states))))
+        second = left = 0
+        for number, state in enumerate(states):
+            top = os.path.join(place, str(number))
+            where = f"protocol {protocol.name}, seed {seed}, state {number}: {state.made_by}"
+            write_out(state, top)
+            try:
+                left += bool(check_state(bench, state, top, where, copied=number % 11 == 10, opened=opened))
+            finally:
+                remove_tree(top)
+            if number in twice:
+                second += _cut_again(bench, state, place, where, seed + number, most)
+        return Checked(len(states), second, left, len(bench.recording.steps)), bench
+    finally:
+        bench.close()
+        remove_tree(place)
+
+
+def _cut_again(
+    bench: Bench, state: DiskState, place: str, where: str, seed: int, most: int | None = None
+) -> int:
+    """Cut the power during the recovery from a cut, and check the states that this may leave."""
+    second = Bench(seed)
+    try:
+        remove_tree(second.top)
+        write_out(state, second.top)
+        second.attempted = {stream: list(ops) for stream, ops in bench.attempted.items()}
+        second.uncertain, second.forgotten = set(bench.uncertain), set(bench.forgotten)
+        second.joined = bench.joined
+        second.acknowledged = bench.acknowledged[: state.acknowledged]
+        second.begin()
+        store = second.store()
+        for stream in list(second.attempted):
+            if stream not in second.forgotten:
+                found = verify(
+                    store, stream, second.acknowledged, where, faults_allowed=True, joined=bench.joined
+                )
+                second.attempted[stream] = found
+                second.append(store, stream, f"recovery.{stream}")
+        store.close()
+        count = 0
+        states = list(second.states(seed=seed, limit=12))
+        if most is not None and len(states) > most // 10:
+            states = random.Random(seed).sample(states, most // 10)
+        for number, after in enumerate(states):
+            top = os.path.join(place, f"again{number}")
+            write_out(after, top)
+            try:
+                check_state(second, after, top, f"{where}; then, in recovery, {after.made_by}")
+            finally:
+                remove_tree(top)
+            count = number + 1
+        return count
+    finally:
+        second.close()
+
+
+def sync_classes(protocol: Protocol, seed: int = 0) -> list[str]:
+    """Every kind of sync that a protocol makes."""
+    found: dict[str, None] = {}
+
+    def note(bench: Bench, call: str, path: str) -> bool:
+        found[segment_class(bench, call, path)] = None
+        return False
+
+    bench = Bench(seed, note)
+    try:
+        protocol.run(bench)
+    finally:
+        bench.close()
+    return list(itertools.chain(found))

@@ -1,0 +1,256 @@
+"""Holding one disk state to the guarantees, as the next process finds it.
+
+What was acknowledged is there once and unchanged. What was not is there whole or not at all, in the order in which
+it was written. A fault is named by file and line, lies behind every acknowledged commit of its file, and nothing
+unreadable stays unnamed. All of it holds before the next append, after it, and after opening once more.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from typing import Protocol
+
+from holdfast.core import codec, fold
+from holdfast.fs import posix
+from holdfast.fs.port import FileSystem
+from holdfast.recovery import restore
+from holdfast.store.files import segments
+from holdfast.store.files.engine import FilesStore
+from holdfast.store.files.padding import line_of
+from holdfast.store.protocol import Fault, Store
+from holdfast.testing.crash.states import DiskState
+from holdfast.testing.crash.workload import Acknowledged, Violation, append, op_of, verify
+from holdfast.testing.crash.wrapped import SameDisk
+from holdfast.testing.plans import wall_clock
+from holdfast.workspace.snapshot import WorkingSet
+
+WORKSPACE = ".state"
+SEGMENT = re.compile(r"[0-9a-z]{8}-\d+(\.[0-9a-z]{6})?\.jsonl")
+_MOST_NAMED = 20
+"""The engine names so many faults of a stream; where there are more, the others need not be named."""
+
+Opened = Callable[[str, FileSystem], Store]
+"""How a workspace folder is opened: by the engine, or by one that is broken on purpose."""
+
+
+def files_engine(root: str, fs: FileSystem) -> Store:
+    return FilesStore(root, clock=wall_clock, fs=fs)
+
+
+class Past(Protocol):
+    """What is known of the life before the cut; a ``Bench`` knows it."""
+
+    top: str
+    attempted: dict[str, list[str]]
+    acknowledged: list[Acknowledged]
+    uncertain: set[str]
+    forgotten: set[str]
+    joined: bool
+    torn: bytes
+
+
+def check_state(
+    past: Past, state: DiskState, top: str, where: str, *, copied: bool = False, opened: Opened = files_engine
+) -> int:
+    """Open one state as the next process would, and hold it to the guarantees.
+
+    Returns how many lines that nobody was ever promised stay behind and are reported by the engine.
+    """
+    promises = past.acknowledged[: state.acknowledged]
+    if past.torn and not any(past.torn in content for content in state.files.values()):
+        raise Violation(f"{where}: the torn tail is neither in its segment nor in quarantine")
+    root = os.path.join(top, WORKSPACE)
+    fs: FileSystem = posix if copied else SameDisk(posix)
+    if not copied:
+        _keep_times(past, state, top)
+    streams = [stream for stream in past.attempted if stream not in past.forgotten]
+    expected: dict[str, list[str]] = {}
+    store = opened(root, fs)
+    try:
+        for stream in streams:
+            _check_snapshot(store, stream, state, where)
+            found = _read(past, store, stream, promises, where)
+            _check_prefix(past, stream, found, where)
+            promises = [*promises, append(store, stream, "successor")]
+            expected[stream] = [*found, "successor"]
+            after = _read(past, store, stream, promises, where)
+            if after != expected[stream]:
+                raise Violation(f"{where}: appending changed {stream} from {found} to {after}")
+    finally:
+        store.close()
+    _check_kept(state, top, where)
+    store = opened(root, fs)
+    try:
+        for stream in streams:
+            again = _read(past, store, stream, promises, where)
+            if again != expected[stream]:
+                raise Violation(f"{where}: opening once more changed {stream} to {again}")
+        return _check_faults(store.check(), state, top, promises, where)
+    finally:
+        store.close()
+
+
+def _read(past: Past, store: Store, stream: str, promises: list[Acknowledged], where: str) -> list[str]:
+    found = verify(store, stream, promises, where, faults_allowed=True, joined=past.joined)
+    backwards = [op_of(codec.decode(bytes(line))) for line in store.read(stream, newest_first=True).lines]
+    if backwards != found[::-1]:
+        raise Violation(f"{where}: {stream} read backwards is {backwards}, forwards {found}")
+    return found
+
+
+def _keep_times(past: Past, state: DiskState, top: str) -> None:
+    """Give segments of their full length the time at which they got it: length and time are kept together.
+
+    The bytes need not have been: a file system may make room for them before it writes them.
+    """
+    for name, content in state.files.items():
+        if SEGMENT.fullmatch(os.path.basename(name)):
+            try:
+                original = os.stat(os.path.join(past.top, name))
+            except FileNotFoundError:
+                continue
+            if original.st_size == len(content):
+                os.utime(os.path.join(top, name), ns=(original.st_atime_ns, original.st_mtime_ns))
+
+
+def _check_snapshot(store: Store, stream: str, state: DiskState, where: str) -> None:
+    """A snapshot that survived the cut shows what folding the whole stream gives, and nothing else (I6)."""
+    if f"{WORKSPACE}/local/snapshots/{stream.replace('/', '+')}" not in state.files:
+        return
+    shown = WorkingSet(store, stream)
+    shown.refresh()
+    tail = store.read(stream)
+    whole = fold.fold(fold.blank(shown.state["kind"]), tail.lines)
+    if (shown.version, shown.state) != (tail.version, whole):
+        raise Violation(
+            f"{where}: the snapshot outlived its commits: it shows version {shown.version} of {stream}, "
+            f"which has {tail.version} commits"
+        )
+
+
+def _check_faults(
+    faults: list[Fault], state: DiskState, top: str, promises: list[Acknowledged], where: str
+) -> int:
+    """No fault needs a human, hides a promise, or stays unnamed; returns how many lines of garbage are reported."""
+    left = 0
+    named: dict[str, set[int]] = {}
+    for fault in faults:
+        place, _, number = fault.where.rpartition(":")
+        line = int(number) if number.isdigit() else 0
+        path = place if line else fault.where
+        if not os.path.exists(os.path.join(top, WORKSPACE, path)):
+            raise Violation(f"{where}: a fault names no file: {fault}")
+        if fault.what.endswith(restore.REMOVED):
+            continue  # a commit that nobody was promised, in the link that is kept of a segment
+        if not line and SEGMENT.fullmatch(os.path.basename(path)):
+            raise Violation(f"{where}: a fault names no line: {fault}")
+        if line:
+            named.setdefault(path, set()).add(line)
+            if not _lies_behind(fault, path, line, state, top, promises):
+                raise Violation(f"{where}: needs a human: {fault}")
+        elif not fault.harmless:
+            raise Violation(f"{where}: needs a human: {fault}")
+        left += not fault.harmless
+    if left < _MOST_NAMED:
+        _check_named(named, top, where)
+    return left
+
+
+def _lies_behind(
+    fault: Fault, path: str, number: int, state: DiskState, top: str, promises: list[Acknowledged]
+) -> bool:
+    """Whether a fault names a line that lay behind the last acknowledged commit of its segment already.
+
+    A cut that also took the writer's memory of a segment can leave garbage there: the writer goes on in a new
+    segment, as it must not touch one that git may have, and the garbage stays and is reported. What was written
+    after the cut has no such excuse.
+    """
+    before = _before(path, state, top)
+    lines = before.split(b"\n")
+    known = {promise.id for promise in promises if promise.stream == fault.stream}
+    safe = 0
+    for index, line in enumerate(map(line_of, lines[:-1]), 1):
+        if segments.is_whole(line) and codec.id_of(line) in known:
+            known.discard(codec.id_of(line))  # old bytes behind it can be the same line once more
+            safe = index
+    return safe < number <= len(lines) and bool(before)
+
+
+def _before(path: str, state: DiskState, top: str) -> bytes:
+    """What a segment held right after the cut; a copied folder may have given it another name since."""
+    name = f"{WORKSPACE}/{path}"
+    if name in state.files:
+        return state.files[name]
+    with open(os.path.join(top, name), "rb") as file:
+        now = file.read()
+    same = [
+        content
+        for other, content in state.files.items()
+        if os.path.dirname(other) == os.path.dirname(name) and _goes_on(now, content)
+    ]
+    return max(same, key=len, default=b"")
+
+
+def _check_named(named: dict[str, set[int]], top: str, where: str) -> None:
+    """Every line that holds no commit is named; of bytes behind the last line feed, that they are there."""
+    root = os.path.join(top, WORKSPACE)
+    for folder, _, names in os.walk(root):
+        for name in filter(SEGMENT.fullmatch, names):
+            path = os.path.join(folder, name)
+            place = os.path.relpath(path, root)
+            if place.startswith("local" + os.sep):
+                continue
+            with open(path, "rb") as file:
+                *lines, rest = file.read().split(b"\n")
+            for number, line in enumerate(map(line_of, lines), 1):
+                if not segments.is_whole(line) and number not in named.get(place, ()):
+                    raise Violation(f"{where}: nobody reports the unreadable line {place}:{number}")
+            if rest and not named.get(place):
+                raise Violation(f"{where}: nobody reports the torn tail of {place}")
+
+
+def _check_prefix(past: Past, stream: str, found: list[str], where: str) -> None:
+    """What is there is the beginning of what was written, apart from calls that were known to have failed."""
+    certain = [op for op in past.attempted[stream] if op not in past.uncertain]
+    seen = [op for op in found if op not in past.uncertain]
+    if seen != certain[: len(seen)]:
+        raise Violation(f"{where}: {stream} holds {found}, which is no prefix of {past.attempted[stream]}")
+
+
+def _check_kept(state: DiskState, top: str, where: str) -> None:
+    """Recovery throws nothing away: what it cut off a segment lies in quarantine, byte for byte."""
+    quarantine = os.path.join(top, WORKSPACE, "local", "quarantine")
+    kept = []
+    if os.path.isdir(quarantine):
+        for name in os.listdir(quarantine):
+            with open(os.path.join(quarantine, name), "rb") as file:
+                kept.append(file.read())
+    for name, before in state.files.items():
+        if not SEGMENT.fullmatch(os.path.basename(name)):
+            continue
+        left = [before, *(before[: -len(part)] for part in kept if part and before.endswith(part))]
+        if not any(_is_there(os.path.join(top, name), beginning) for beginning in left):
+            raise Violation(f"{where}: bytes of {name} are gone: {before[-200:]!r}")
+
+
+def _is_there(path: str, beginning: bytes) -> bool:
+    """Whether a segment begins so. A copied folder gives one that the original may still write to another name."""
+    try:
+        with open(path, "rb") as file:
+            return file.read().startswith(beginning)
+    except FileNotFoundError:
+        pass
+    folder = os.path.dirname(path)
+    for name in os.listdir(folder):
+        with open(os.path.join(folder, name), "rb") as file:
+            if _goes_on(file.read(), beginning):
+                return True
+    return False
+
+
+def _goes_on(now: bytes, before: bytes) -> bool:
+    """Whether a segment begins with all lines of another; the spaces in a line follow from the segment's name."""
+    one, other = (b"\n".join(map(line_of, data.split(b"\n"))) for data in (now, before))
+    return one.startswith(other)

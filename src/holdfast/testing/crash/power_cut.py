@@ -1,0 +1,310 @@
+"""Real power cuts: ext4 on a loop device, shut down in the middle of work, mounted again, looked at.
+
+The shutdown call of ext4 drops everything that is not on the disk yet, the journal's memory included, exactly
+as a cut does. Needs root on Linux; ``missing()`` says why not. The device's image lives in memory where it
+can, because what counts is what the file system had sent to the device, and so more cuts fit into a minute.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import random
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from holdfast.store.protocol import Store
+from holdfast.store.sqlite.engine import SqliteStore
+from holdfast.testing.crash import migration
+from holdfast.testing.crash.states import scratch_base
+from holdfast.testing.crash.workload import Acknowledged, append, commit_until_killed, heard, report, verify
+from holdfast.testing.plans import wall_clock
+from holdfast.testing.processes import Pipe, kill, spawn
+
+MODES = ("", "noauto_da_alloc", "data=writeback")
+"""ext4 as it comes, without its help for careless renames, and without its order of data before names."""
+
+_SHUTDOWN = 0x8004587D  # EXT4_IOC_SHUTDOWN
+_NO_LOG_FLUSH = 2  # EXT4_GOING_FLAGS_NOLOGFLUSH
+_LAZY = 2  # MNT_DETACH
+_ROUNDS_PER_PLACE = 25
+
+
+def missing() -> str:
+    """Why power cuts cannot be made here; empty if they can."""
+    if not sys.platform.startswith("linux"):
+        return "power cuts need Linux"
+    if os.geteuid() != 0:
+        return "power cuts need root for loop mounts"
+    for tool in ("losetup", "mkfs.ext4"):
+        if shutil.which(tool, path=_PATH) is None:
+            return f"power cuts need {tool}"
+    if not os.path.exists("/dev/loop-control"):
+        return "power cuts need loop devices"
+    try:
+        with LoopDisk(size=2 << 20) as disk:
+            disk.mount()
+    except (OSError, subprocess.CalledProcessError) as error:
+        return f"loop mounts do not work here: {error}"
+    return ""
+
+
+_PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
+
+
+def _run(*command: str) -> str:
+    environment = {**os.environ, "PATH": _PATH}
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
+
+
+_PREFIX = "holdfast-disk-"
+
+
+def _remove_leftovers() -> None:
+    """Unmount and detach the disks of laboratories that were killed: they could not do it themselves."""
+    base = scratch_base() or tempfile.gettempdir()
+    for name in os.listdir(base):
+        owner = name.removeprefix(_PREFIX).split("-")[0]
+        if not name.startswith(_PREFIX) or not owner.isdigit() or os.path.exists(f"/proc/{owner}"):
+            continue
+        folder = os.path.join(base, name)
+        ctypes.CDLL(None).umount2(os.path.join(folder, "mount").encode(), _LAZY)
+        with contextlib.suppress(subprocess.CalledProcessError):
+            for line in _run("losetup", "--associated", os.path.join(folder, "image")).splitlines():
+                _run("losetup", "--detach", line.split(":")[0])
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class LoopDisk:
+    """An ext4 file system of its own; whatever happens, nothing stays mounted or attached."""
+
+    def __init__(self, *, size: int = 48 << 20, inodes: int | None = None) -> None:
+        _remove_leftovers()
+        self.folder = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=scratch_base())
+        self.image = os.path.join(self.folder, "image")
+        self.top = os.path.join(self.folder, "mount")
+        self.device = ""
+        self.mounted = False
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        try:
+            os.mkdir(self.top)
+            with open(self.image, "wb") as file:
+                file.truncate(size)
+            count = ("-N", str(inodes)) if inodes else ()
+            _run("mkfs.ext4", "-q", "-F", "-m", "0", *count, self.image)
+            self.device = _run("losetup", "--find", "--show", self.image).strip()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> LoopDisk:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def mount(self, options: str = "", *, flags: int = 0) -> None:
+        result = self._libc.mount(
+            self.device.encode(), self.top.encode(), b"ext4", ctypes.c_ulong(flags), options.encode() or None
+        )
+        if result:
+            number = ctypes.get_errno()
+            raise OSError(number, f"mounting {self.device}: {os.strerror(number)}")
+        self.mounted = True
+
+    def cut(self) -> None:
+        """The power goes: nothing that is not on the device by now will ever be."""
+        fd = os.open(self.top, os.O_RDONLY)
+        try:
+            fcntl.ioctl(fd, _SHUTDOWN, struct.pack("I", _NO_LOG_FLUSH))
+        finally:
+            os.close(fd)
+
+    def unmount(self) -> None:
+        for _ in range(200):
+            if not self._libc.umount2(self.top.encode(), 0):
+                self.mounted = False
+                return
+            time.sleep(0.005)
+        number = ctypes.get_errno()
+        raise OSError(number, f"unmounting {self.top}: {os.strerror(number)}")
+
+    def close(self) -> None:
+        if self.mounted:
+            try:
+                self.unmount()
+            except OSError:
+                self._libc.umount2(self.top.encode(), _LAZY)
+        if self.device:
+            with contextlib.suppress(subprocess.CalledProcessError):
+                _run("losetup", "--detach", self.device)
+            self.device = ""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+OpenAt = Callable[[str], Store]
+
+
+class Cuts(NamedTuple):
+    """What a run of power cuts did."""
+
+    cuts: int
+    acknowledged: int
+    survivors: int
+    """Commits that were never acknowledged and are there all the same, which is allowed."""
+
+
+def power_cuts(open_at: OpenAt, mode: str, cuts: int, seed: int, *, writers: int = 2) -> Cuts:
+    """Cut the power ``cuts`` times while ``writers`` processes commit; raises at the first broken promise.
+
+    ``open_at`` opens a store in an empty folder, or in one that an earlier life left behind.
+    """
+    rng = random.Random(f"{seed} {mode}")
+    total = survivors = 0
+    known: list[Acknowledged] = []
+    with LoopDisk() as disk:
+        for number in range(cuts):
+            if number % _ROUNDS_PER_PLACE == 0:
+                known.clear()
+                _fresh_place(disk, mode)
+            where = f"mode {mode or 'default'}, seed {seed}, cut {number + 1}"
+            stream = f"sessions/kim/2026-01-15-{number % _ROUNDS_PER_PLACE // 5:08d}"
+            with _mounted(disk, mode):
+                said = _work_until_cut(disk, open_at, stream, number, rng, writers)
+            known += said
+            total += len(said)
+            with _mounted(disk, mode):
+                found, mine = _look(open_at, _place(disk), stream, known, where)
+            survivors += found - sum(promise.stream == stream for promise in known)
+            known.append(mine)
+    return Cuts(cuts, total, survivors)
+
+
+def migration_cuts(version: int, mode: str, cuts: int, seed: int) -> Cuts:
+    """Cut the power ``cuts`` times while a process opens a database of an older release, and so migrates it."""
+    rng = random.Random(f"{seed} {mode} migration")
+    total = survivors = 0
+    with LoopDisk() as disk, tempfile.TemporaryDirectory(dir=scratch_base()) as old:
+        known = migration.old_database(old, version)
+        new = os.path.join(old, "new.db")
+        SqliteStore(new, clock=wall_clock).close()
+        fresh = migration.schema(new)
+        with _mounted(disk, mode):
+            _put_old(old, _place(disk))
+            begun = time.monotonic()
+            assert _migrate_until(disk, lambda: None, 30, lines=1), "the migration never ended"
+            usual = time.monotonic() - begun
+        for number in range(cuts):
+            with _mounted(disk, mode):
+                _put_old(old, _place(disk))
+                said = _migrate_until(disk, disk.cut, rng.random() * 1.3 * usual)
+            total += len(said)
+            where = f"migration, mode {mode or 'default'}, seed {seed}, cut {number + 1}"
+            with _mounted(disk, mode):
+                further = migration.check_migrated(_place(disk), known + said, fresh, where)
+                survivors += further and not said
+    return Cuts(cuts, total, survivors)
+
+
+def _put_old(old: str, place: str) -> None:
+    shutil.rmtree(place, ignore_errors=True)
+    os.mkdir(place)
+    for name in (migration.NAME, f"{migration.NAME}-wal"):
+        shutil.copyfile(os.path.join(old, name), os.path.join(place, name))
+    os.sync()
+
+
+def _migrate_until(
+    disk: LoopDisk, end: Callable[[], None], seconds: float, lines: int | None = None
+) -> list[Acknowledged]:
+    """Open the old database in a process of its own, commit, and let ``end`` happen meanwhile."""
+    pipe = Pipe()
+
+    def body() -> None:
+        with contextlib.suppress(Exception):  # as in _work_until_cut
+            store = SqliteStore(os.path.join(_place(disk), migration.NAME), clock=wall_clock)
+            report(pipe.writer, append(store, migration.STREAMS[0], "migrated"))
+            store.close()
+
+    pid = spawn(body)
+    try:
+        pipe.listen(seconds, lines=lines)
+        said = pipe.so_far()
+        end()
+    finally:
+        kill(pid)
+        pipe.finish()
+    return heard(said[: said.rfind(b"\n") + 1])
+
+
+@contextlib.contextmanager
+def _mounted(disk: LoopDisk, mode: str) -> Iterator[None]:
+    disk.mount(mode)
+    try:
+        yield
+    finally:
+        disk.unmount()
+
+
+def _place(disk: LoopDisk) -> str:
+    return os.path.join(disk.top, "place")
+
+
+def _fresh_place(disk: LoopDisk, mode: str) -> None:
+    with _mounted(disk, mode):
+        shutil.rmtree(_place(disk), ignore_errors=True)
+        os.mkdir(_place(disk))
+        os.sync()
+
+
+def _work_until_cut(
+    disk: LoopDisk, open_at: OpenAt, stream: str, number: int, rng: random.Random, writers: int
+) -> list[Acknowledged]:
+    pipe = Pipe()
+    pids: list[int] = []
+    try:
+        for writer in range(writers):
+
+            def body(prefix: str = f"c{number}.{writer}") -> None:
+                # After the cut every call fails; dying silently then is what a machine without power does.
+                with contextlib.suppress(Exception):
+                    commit_until_killed(open_at(_place(disk)), stream, prefix, pipe.writer)
+
+            pids.append(spawn(body))
+        # Some cuts hit the opening and the first files, most hit the work itself.
+        pipe.listen(0.1 if rng.random() < 0.7 else rng.random() * 0.01, lines=rng.randrange(1, 9))
+        pipe.listen(rng.random() * 0.002)
+        # Only what was said before the cut counts, as nobody hears a machine without power. It matters here: a
+        # sync that is under way while ext4 shuts down can return success although its transaction was dropped.
+        said = pipe.so_far()
+        disk.cut()
+    finally:
+        for pid in pids:
+            kill(pid)
+        pipe.finish()
+    return heard(said[: said.rfind(b"\n") + 1])
+
+
+def _look(
+    open_at: OpenAt, place: str, stream: str, known: list[Acknowledged], where: str
+) -> tuple[int, Acknowledged]:
+    """Open as a successor does, check all streams, and append without any repair."""
+    store = open_at(place)
+    try:
+        for other in sorted({promise.stream for promise in known} | {stream}):
+            found = verify(store, other, known, where)
+            if other == stream:
+                here = len(found)
+        mine = append(store, stream, f"successor.{where.rsplit(' ', 1)[1]}")
+        verify(store, stream, [*known, mine], where)
+        return here, mine
+    finally:
+        store.close()

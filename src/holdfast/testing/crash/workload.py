@@ -1,0 +1,152 @@
+"""Commits that prove themselves, and the witness who knows which of them were acknowledged.
+
+The events of a commit are worked out from its operation id alone. So whoever reads a store after a crash can
+tell of each commit whether it is whole and unchanged, without asking the process that wrote it and died.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import random
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from holdfast.core.codec import ALONE, GENESIS, Commit, Draft, Event, content_of, decode, rechained
+from holdfast.store.protocol import Cursor, Given, Ground, Plan, Planned, Store
+
+MAX_TEXT = 700
+
+
+class Acknowledged(NamedTuple):
+    """What the caller of ``append`` was told: this commit is safe."""
+
+    stream: str
+    op: str
+    id: str
+    sum: str
+
+
+class Violation(AssertionError):
+    """A store broke a promise."""
+
+
+@functools.cache
+def events_of(op: str) -> tuple[Event, ...]:
+    """The events that belong to an operation id: one to four, short or long, with awkward text."""
+    rng = random.Random(op)
+    count = rng.choice((1, 1, 2, 4))
+    text = rng.choice(
+        ("", "plain", 'quote " and \\ back', "zwölf ☃ \u2028 lines\n", "x" * rng.randrange(MAX_TEXT))
+    )
+    return tuple(Event("x.part", {"op": op, "part": n, "of": count, "text": text}) for n in range(count))
+
+
+def append(
+    store: Store,
+    stream: str,
+    op: str,
+    *,
+    expect: int | None = None,
+    cursors: dict[Store, Cursor] | None = None,
+    hurried: bool = False,
+) -> Acknowledged:
+    """Append the commit of an operation id; returns when the store says that it is safe.
+
+    With ``cursors``, each store goes on from its own last commit; otherwise it reads everything each time. ``hurried``:
+    as a busy writer does that has no rule to ask, leaves unread what others wrote, and cannot repeat the operation.
+    """
+    draft = Draft(events_of(op), "witness", "tool", None if hurried else op)
+    planned = Planned(draft, {}, content_of(draft), quiet=len(draft.events) == 1)
+
+    def plan(ground: Ground) -> Planned:
+        return planned
+
+    cursor = cursors.get(store) if cursors is not None else None
+    given: Plan = Given(planned, plan, unread=True) if hurried else plan
+    done = store.append(stream, given, cursor=cursor, expect=expect, op=draft.op)
+    if cursors is not None and done.cursor is not None:
+        cursors[store] = done.cursor
+    return Acknowledged(stream, op, done.commit.id, done.commit.sum)
+
+
+def op_of(commit: Commit) -> str:
+    """The operation id that a commit proves itself by; one that was written in a hurry has it in its events alone."""
+    return commit.op or str(commit.events[0].data.get("op"))
+
+
+def report(pipe: int, acknowledged: Acknowledged) -> None:
+    """Tell the witness outside; one short write, so lines of several processes do not mix."""
+    os.write(pipe, json.dumps(acknowledged).encode() + b"\n")
+
+
+def heard(data: bytes) -> list[Acknowledged]:
+    """What came through the pipe; a last line that death cut short was never said."""
+    return [Acknowledged(*json.loads(line)) for line in data.split(b"\n")[:-1]]
+
+
+def commit_until_killed(store: Store, stream: str, prefix: str, pipe: int) -> None:
+    """Commit and report without end: the life of a process that is about to be killed. Every sixth time it reads all
+    anew, which syncs what others wrote; in between what it wrote hangs on its own syncs. Half of them are hurried."""
+    number = 0
+    cursors: dict[Store, Cursor] = {}
+    while True:
+        number += 1
+        hurried = number % 6 > 2
+        report(pipe, append(store, stream, f"{prefix}.{number}", cursors=cursors, hurried=hurried))
+        if not number % 6:
+            cursors.clear()
+
+
+def verify(
+    store: Store,
+    stream: str,
+    acknowledged: Iterable[Acknowledged],
+    where: str,
+    *,
+    faults_allowed: bool = False,
+    joined: bool = False,
+) -> list[str]:
+    """Read a stream and hold the store to G1, G2 and G3; returns the operation ids found, in order.
+
+    A fault that is not harmless means a repair by a human, so it breaks G7 unless ``faults_allowed``. ``joined``
+    says that archiving may have chained the commits anew; then a sum must still be the right one at its place.
+    """
+    tail = store.read(stream)
+    found: dict[str, Acknowledged] = {}
+    order: list[str] = []
+    last = ""
+    sums = {GENESIS}
+    tied: set[str] = set()
+    for line in tail.lines:
+        commit = decode(bytes(line))
+        op = op_of(commit)
+        if commit.events != events_of(op):
+            raise Violation(f"{where}: {stream} holds a commit that nobody wrote so: {bytes(line)[:300]!r}")
+        if op in found:
+            raise Violation(f"{where}: {stream} holds {op} twice")
+        if commit.id <= last:
+            raise Violation(f"{where}: {stream} is out of order at {op}")
+        last = commit.id
+        if joined and any(rechained(bytes(line), before)[1] == commit.sum for before in sums):
+            tied.add(op)
+        sums.add(commit.sum)
+        found[op] = Acknowledged(stream, op, commit.id, commit.sum)
+        order.append(op)
+    if tail.version != len(order):
+        raise Violation(f"{where}: {stream} says version {tail.version} and has {len(order)} commits")
+    for promise in acknowledged:
+        if promise.stream != stream:
+            continue
+        now = found.get(promise.op)
+        if now is not None and promise.op in tied and now.sum[:ALONE] == promise.sum[:ALONE]:
+            # The line is the same byte for byte, and its sum differs only because another line stands before it.
+            now = now._replace(sum=promise.sum)
+        if now != promise:
+            state = "missing" if now is None else "changed"
+            raise Violation(f"{where}: acknowledged commit {promise.op} of {stream} is {state}")
+    real = [fault for fault in tail.faults if not fault.harmless]
+    if real and not faults_allowed:
+        raise Violation(f"{where}: {stream} needs a human: {real}")
+    return order

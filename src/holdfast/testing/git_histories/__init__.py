@@ -1,0 +1,1 @@
+"""Random git histories over several clones and worktrees."""

@@ -1,0 +1,1 @@
+"""Histories of concurrent clients, and the check that they are linearizable."""

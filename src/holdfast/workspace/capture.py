@@ -1,0 +1,178 @@
+"""What is noted of an agent's work without its doing: prompts, edits, failures, compactions, the end of a turn.
+
+Each is bounded, and each says the same thing only once: a host may tell of one event twice, and two settings files may
+both name us. Whether something is news is decided under the stream's lock, by the rule itself.
+"""
+
+from __future__ import annotations
+
+from holdfast.core import concepts, timestamps
+from holdfast.core.codec import Event
+from holdfast.core.text import one_line
+from holdfast.errors import HoldfastError
+from holdfast.typed import TYPE_CHECKING, Any
+from holdfast.views import parts
+
+if TYPE_CHECKING:
+    from holdfast.workspace.handle import Rule
+    from holdfast.workspace.session import Session
+
+PROMPT_LENGTH = 200
+OUTPUT_LENGTH = 300
+SUMMARY_LENGTH = 8_000
+TWICE_MS = 5_000
+"""The same words within this time are one event that was told twice."""
+FILES = 100
+"""Files that tools edited and that a session refers to; the oldest makes room."""
+ERRORS = 10
+"""Failed commands that stay open; the oldest makes room."""
+_BEFORE = "Before a compaction: "
+
+
+class _NoNews(Exception):
+    """Nothing is to be written."""
+
+
+def _commit(session: Session, rule: Rule, op: str | None) -> bool:
+    """Run a rule that may find that there is nothing to write; False if so, or if it was written before."""
+    try:
+        return not session.commit(rule, op=op).repeated
+    except _NoNews:
+        return False
+
+
+def prompted(session: Session, text: str, now: int, op: str | None) -> bool:
+    """Keep the first line of what was asked."""
+    line = first_line(text, PROMPT_LENGTH)
+
+    def rule(state: dict[str, Any], mint: Any) -> list[Event]:
+        recent = state["messages"]["recent"]
+        if op is None and recent and recent[-1]["text"] == line and _just_now(recent[-1]["at"], now):
+            raise _NoNews
+        return concepts.message.add(state, "user", line)
+
+    return _commit(session, rule, op)
+
+
+def first_line(text: str, length: int) -> str:
+    """The first line that says something, cut."""
+    stripped = text.strip()
+    return one_line(stripped.partition("\n")[0][: 8 * length], length)
+
+
+def _just_now(at: str, now: int) -> bool:
+    return -TWICE_MS < now - timestamps.from_iso(at) < TWICE_MS
+
+
+def stopped(session: Session, message: str, in_flight: tuple[str, ...], op: str | None) -> bool:
+    """Keep what an agent did last, and what it left running."""
+    action = first_line(message, OUTPUT_LENGTH)
+    if running := [one_line(task, 80) for task in in_flight if task.strip()]:
+        action = f"{action or 'the turn ended'}; still running: {', '.join(running[:5])}"
+    if not action:
+        return False
+
+    def rule(state: dict[str, Any], mint: Any) -> list[Event]:
+        recovery = state["recovery"]
+        if recovery["last_action"] == action and recovery["last_agent"] == session.workspace.by:
+            raise _NoNews
+        return concepts.session.stop(action)
+
+    return _commit(session, rule, op)
+
+
+def edited(session: Session, paths: tuple[str, ...]) -> list[str]:
+    """Refer to files as they are now; returns those that changed. What is outside of the project is left out."""
+    files = session.files
+    found = []
+    for path in paths:
+        try:
+            found.append(files.look(files.name(path)))
+        except HoldfastError:
+            continue  # moved away again, a link, or not of this project
+    if not found:
+        return []
+    changed: list[str] = []
+
+    def rule(state: dict[str, Any], mint: Any) -> list[Event]:
+        known = state["references"]["open"]
+        changed.clear()
+        events = []
+        for file in found:
+            if file.path not in known or known[file.path]["hash"] != file.hash:
+                events += concepts.reference.add(state, file.path, file.size, file.hash)
+                changed.append(file.path)
+        if not events:
+            raise _NoNews
+        new = sum(path not in known for path in changed)
+        return [*_room(session, known, new, changed), *events]
+
+    _commit(session, rule, None)
+    return changed
+
+
+def _room(session: Session, known: dict[str, Any], new: int, wanted: list[str]) -> list[Event]:
+    """Drop the oldest references that were noted here and by nobody's wish, for as many new ones."""
+    noted = [
+        entry
+        for entry in known.values()
+        if entry["origin"] == "tool" and entry["path"] not in wanted and entry["kind"] == "context"
+    ]
+    over = min(len(noted), max(0, len(noted) + new - FILES))
+    return [
+        Event("reference.dropped", {"path": entry["path"], "saw": [entry["commit"]]})
+        for entry in sorted(noted, key=lambda entry: str(entry["commit"]))[:over]
+    ]
+
+
+def failed(session: Session, command: str, output: str) -> bool:
+    """Keep a command that failed, once, until something else takes its place."""
+    said = one_line(output.strip(), OUTPUT_LENGTH)
+    text = f"`{one_line(command, PROMPT_LENGTH)}` failed" + (f": {said}" if said else "")
+
+    def rule(state: dict[str, Any], mint: Any) -> list[Event]:
+        noted = [error for error in parts.opened(state, "errors") if error["origin"] == "tool"]
+        if any(error["text"] == text for error in noted):
+            raise _NoNews
+        events: list[Event] = []
+        for error in noted[: max(0, len(noted) + 1 - ERRORS)]:
+            events += concepts.error.close(state, error["id"], "not looked at; newer failures took its place")
+        return events + concepts.error.add(state, mint, text)
+
+    return _commit(session, rule, None)
+
+
+def compacting(session: Session, trigger: str, key: str, op: str, *, count: bool) -> bool:
+    """Save a checkpoint before a context is compacted; what the last one said about going on is kept.
+
+    ``count`` counts the compaction as well, for hosts that do not tell when it is done.
+    """
+
+    def rule(state: dict[str, Any], mint: Any) -> list[Event]:
+        last = state["checkpoint"] or {}
+        message = str(last.get("message") or "").removeprefix(_BEFORE)
+        if not message:
+            asked = [m["text"] for m in state["messages"]["recent"] if m["role"] == "user"]
+            message = (asked or [parts.value(state, "goal") or "the work"])[-1]
+        events = concepts.checkpoint.save(
+            state,
+            _BEFORE + message,
+            last_completed=last.get("last_completed"),
+            pending=last.get("pending") or (),
+            can_resume=last.get("can_resume", True),
+            instruction=last.get("instruction"),
+            tools=last.get("tools") or (),
+        )
+        return events + (concepts.compaction.add(None, trigger or None) if count else [])
+
+    state = session.peek().state
+    # Where the host has no id for it: no two compactions happen between two prompts without one being counted.
+    turn = key or f"{state['messages']['count']}"
+    done = "" if count else f":{state['compactions']['count']}"
+    return _commit(session, rule, f"{op}:{turn}{done}"[:200])
+
+
+def compacted(session: Session, summary: str, trigger: str, op: str) -> bool:
+    """Count a compaction, and keep what the summary says."""
+    events = concepts.compaction.add(summary.strip()[:SUMMARY_LENGTH] or None, trigger or None)
+    return _commit(session, lambda state, mint: events, op)

@@ -1,0 +1,149 @@
+"""A folder that all worktrees of a repository share, for what is true only now.
+
+It lies under the git common directory; where that cannot be written (no git, a sandboxed agent) it falls back to
+the workspace's own ``local/``. Whoever is in one worktree reads both: of two agents there one may be sandboxed. Names
+pass the same pattern as all other notes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from holdfast.core.stream import checked_note
+from holdfast.fs import durable, posix
+from holdfast.fs.port import HOLD, FileSystem
+from holdfast.fs.process import Process, agent, identify, is_alive, is_kin, program
+from holdfast.fs.symlinks import refuse_links
+from holdfast.git.refs import find_git
+from holdfast.typed import Any
+
+__all__ = ["Process", "SharedFolder", "agent", "identify", "is_alive", "is_kin", "program"]
+
+
+class SharedFolder:
+    """Small JSON records in one folder, replaced whole."""
+
+    def __init__(self, workspace: str, kind: str, fs: FileSystem = posix) -> None:
+        self._fs = fs
+        self._tag = f"{os.getpid()}-{int.from_bytes(os.urandom(4), 'big'):08x}"
+        self._workspace = os.path.abspath(workspace)
+        git = find_git(fs, os.path.dirname(self._workspace))
+        own = os.path.join(self._workspace, "local", kind)
+        self.shared = git is not None
+        """Whether other worktrees see it too."""
+        self.path = os.path.join(git[1], "holdfast", kind) if git else own
+        self._common = git[1] if git else ""
+        self._top = os.path.dirname(self._workspace)
+        self._other = own if git else ""
+        """Where agents of this worktree are who can write more, or less, than this one."""
+        try:
+            self._refuse_links(self.path)
+            durable.make_folders(fs, self.path)
+            probe = os.path.join(self.path, "writable")
+            fs.close(fs.open(probe, os.O_RDWR | os.O_CREAT))
+        except OSError:
+            self.shared, self.path, self._other = False, own, self.path if git else ""
+            self._refuse_links(own)
+            durable.make_folders(fs, own)
+
+    def _refuse_links(self, folder: str) -> None:
+        """Of a folder in the workspace; what git's own folder has in it is the user's."""
+        if not self.shared:
+            refuse_links(self._fs, self._workspace, os.path.relpath(folder, self._workspace))
+
+    def _at(self, name: str) -> str:
+        checked_note(f"local/{name}")
+        path = os.path.join(self.path, *name.split("/"))
+        self._refuse_links(os.path.dirname(path))
+        return path
+
+    def get(self, name: str) -> dict[str, Any] | None:
+        """The record, or None; one that cannot be read counts as none."""
+        return self._read(self._at(name))
+
+    def get_other(self, name: str) -> dict[str, Any] | None:
+        """The record of that name which agents have who write elsewhere: of this worktree."""
+        self._at(name)
+        return self._read(os.path.join(self._other, *name.split("/"))) if self._other else None
+
+    def _read(self, path: str) -> dict[str, Any] | None:
+        try:
+            found = json.loads(durable.read_whole(self._fs, path))
+        except (OSError, ValueError):
+            return None
+        return found if isinstance(found, dict) else None
+
+    def put(self, name: str, record: dict[str, Any] | None, *, sync: bool = False) -> None:
+        """Replace a record, or remove it."""
+        path = self._at(name)
+        if record is None:
+            try:
+                self._fs.unlink(path)
+            except FileNotFoundError:
+                pass
+            return
+        data = json.dumps(record, ensure_ascii=False).encode() + b"\n"
+        try:
+            durable.replace(self._fs, path, data, tag=self._tag, durable=sync)
+        except FileNotFoundError:
+            durable.make_folders(self._fs, os.path.dirname(path))
+            durable.replace(self._fs, path, data, tag=self._tag, durable=sync)
+
+    def names(self, under: str) -> list[str]:
+        """The names of all records below a folder, wherever they are."""
+        self._at(under)
+        found: set[str] = set()
+        for path in (self.path, self._other):
+            found.update(durable.names_in(self._fs, os.path.join(path, under)) if path else ())
+        return sorted(name for name in found if durable.TEMP_MARK not in name and not name.endswith(".lock"))
+
+    def is_of_here(self, worktree: str) -> bool:
+        """Whether a record from a worktree belongs here: a copied folder has the records of the original."""
+        try:
+            self._fs.stat(worktree)
+        except OSError:
+            return True  # removed or moved: nobody can say
+        git = find_git(self._fs, worktree)
+        if git is None or not self._common:
+            return git is None and not self._common and self._is_same(worktree, self._top)
+        return self._is_same(git[1], self._common)
+
+    def _is_same(self, one: str, other: str) -> bool:
+        try:
+            found, wanted = (self._fs.stat(os.path.realpath(path)) for path in (one, other))
+        except OSError:
+            return False
+        return (found.st_dev, found.st_ino) == (wanted.st_dev, wanted.st_ino)
+
+    def age_ms(self, name: str, now: int) -> int | None:
+        """How long ago a record was replaced; None if there is none."""
+        try:
+            return now - self._fs.stat(self._at(name)).st_mtime_ns // 1_000_000
+        except OSError:
+            return None
+
+    def held(self, name: str) -> Hold:
+        """Hold a kernel lock for a change of several records; it dies with its holder."""
+        path = self._at(f"{name}.lock")
+        try:
+            fd = self._fs.open(path, os.O_RDWR | os.O_CREAT)
+        except FileNotFoundError:
+            durable.make_folders(self._fs, os.path.dirname(path))
+            fd = self._fs.open(path, os.O_RDWR | os.O_CREAT)
+        self._fs.lock(fd, HOLD)
+        return Hold(self._fs, fd)
+
+
+class Hold:
+    """A kernel lock that is held until the ``with`` block ends."""
+
+    def __init__(self, fs: FileSystem, fd: int) -> None:
+        self._fs = fs
+        self._fd = fd
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, *_: object) -> None:
+        self._fs.close(self._fd)

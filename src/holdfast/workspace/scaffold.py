@@ -1,0 +1,87 @@
+"""The files that ``init`` puts into a workspace folder. What is there already is never touched."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from holdfast.errors import Forbidden
+from holdfast.fs import durable, posix
+from holdfast.fs.port import FileSystem
+from holdfast.store.oserror import mapped
+
+README = """\
+# .state: the working memory of this project
+
+Kept by [holdfast]. What agents and people decided, learned and left open here survives crashes, context
+compaction, handoffs and merges.
+
+* `events/`: the truth. A folder of segments for the project, each user, and each session
+  (`events/sessions/<user>/<YYYY-MM-DD-xxxxxxxx>/`): one commit a line, appended and never changed. Do not edit
+  them; views are made from them.
+* `sessions/<user>/<YYYY-MM-DD-xxxxxxxx>/`: what a session has besides. `STATE.md`, `state.json`: its views, made
+  anew after each command; `context/`, `artifacts/`: files that it refers to.
+* `history/YYYY-MM/`: archived sessions, read-only.
+* `local/`: this clone's own (locks, caches, quarantine). Never in git; safe to lose.
+
+Session ids are the date and eight random letters, such as `2026-01-21-a1b2c3d4`. `holdfast status` shows the
+current session, `holdfast sessions` all of them, `holdfast doctor` looks this folder over.
+"""
+
+CONFIG = """\
+# holdfast workspace. Every setting has a default; only what differs is written here.
+format = 1
+# secrets = "refuse"  # or "redact", "allow": what becomes of tokens and passwords in what is written
+"""
+
+GITATTRIBUTES = """\
+# Segments are bytes that only their writer appends to: no line-ending conversion, no textual merge.
+*.jsonl -text merge=binary
+# Long messages are kept with their hash.
+message-*.txt -text
+# Views are made from segments; the next command makes them anew whatever a merge left.
+STATE.md text eol=lf merge=holdfast-view linguist-generated
+state.json text eol=lf merge=holdfast-view linguist-generated
+"""
+
+GITIGNORE = """\
+/local/
+.*.tmp-*
+"""
+
+FILES = {
+    ".gitignore": GITIGNORE,
+    "README.md": README,
+    "config.toml": CONFIG,
+    ".gitattributes": GITATTRIBUTES,
+}
+"""First what git is not to see."""
+
+
+def create(root: str, fs: FileSystem = posix) -> list[str]:
+    """Make a workspace folder, durably; returns the names of the files that were not there before."""
+    try:
+        return _create(root, fs)
+    except OSError as error:
+        raise mapped(error, root) from error
+
+
+def _create(root: str, fs: FileSystem) -> list[str]:
+    try:
+        mode = fs.stat(root).st_mode
+    except FileNotFoundError:
+        durable.make_folders(fs, root)
+        mode = stat.S_IFDIR
+    if not stat.S_ISDIR(mode):
+        raise Forbidden(f"{root} is not a folder.", hint="Move it aside; nothing in it was changed.")
+    made = []
+    tag = f"init-{os.getpid()}-{os.urandom(4).hex()}"  # others may make the same workspace at the same moment
+    for name, text in FILES.items():
+        path = os.path.join(root, name)
+        try:
+            fs.stat(path)
+        except FileNotFoundError:
+            durable.replace(fs, path, text.encode(), tag=tag, durable=True)
+            made.append(name)
+    durable.sync_names(fs, root, os.path.dirname(root))
+    return made

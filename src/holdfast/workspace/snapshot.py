@@ -1,0 +1,202 @@
+"""The state of one stream, kept up to date: a snapshot, plus what was committed since.
+
+The snapshot is a cache. It is taken only of commits that are durable, it carries a checksum, and whatever is
+wrong with it costs no more than folding the stream again. It has two lines: what is asked most (``shown``: what
+`status` shows), and the whole state, which is parsed only when it is needed.
+"""
+
+from __future__ import annotations
+
+import json
+from zlib import crc32
+
+from holdfast import __version__
+from holdfast.core import fold, ids
+from holdfast.core.codec import Commit
+from holdfast.errors import HoldfastError
+from holdfast.store.protocol import LONG_TAIL, Cursor, Fault, Store, Tail
+from holdfast.typed import Any
+
+EVERY = LONG_TAIL
+"""Commits between two snapshots: what an opening has to fold at most, whatever the length of the history."""
+CROWDED_EVERY = 20 * EVERY
+"""The same while several processes write: whoever keeps the snapshot has to read all the others first."""
+CALM = 32
+"""Own commits in a row, with nobody else's between them, after which the others are taken to have left."""
+_RELEASE = f"{__version__}.{fold.RELEASE}.3"
+"""Of what is in a snapshot, and how: another one is not used."""
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+class WorkingSet:
+    """The folded state of one stream and the cursor up to which it is complete."""
+
+    def __init__(self, store: Store, stream: str) -> None:
+        self.version = 0
+        self.head = ids.ZERO
+        self.faults: tuple[Fault, ...] = ()
+        self.cursor: Cursor = None
+        self._store = store
+        self._stream = stream
+        self._note = f"local/snapshots/{stream.replace('/', '+')}"
+        self._kind = "session" if stream.startswith("sessions/") else stream.split("/")[0].rstrip("s")
+        self._state: dict[str, Any] | None = None
+        self._top: dict[str, Any] = {}
+        """The first line of the snapshot, as long as nothing has changed since."""
+        self._body = b""
+        """The second one, as long as nobody has asked for the state."""
+        self._pending: list[bytes | Commit] = []
+        self._saved = 0
+        self._durable = False
+        self._newest = 0
+        self._due = False
+        self._calm = 0
+        self.crowded = False
+        """Others are writing to the stream: the last append found commits of theirs, or left them unread."""
+        self._load()
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The state up to the cursor. Not a copy: not to be changed by the caller."""
+        if self._state is None:
+            self._state = json.loads(self._body) if self._body else fold.blank(self._kind)
+            self._body = b""
+        if self._pending:
+            try:
+                fold.fold(self._state, self._pending)
+            except HoldfastError:
+                raise
+            except BaseException:
+                self._start_over()  # interrupted: some of them are in it, and nobody knows which
+                raise
+            self._pending = []
+            self._top = {}
+        return self._state
+
+    def _start_over(self) -> None:
+        """Know nothing: the next reading is of the whole stream."""
+        self.version = self._saved = 0
+        self.head, self.cursor, self.faults = ids.ZERO, None, ()
+        self._state, self._top, self._body, self._pending = None, {}, b"", []
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """What is shown of a session's state in ``state.json`` and by `status`."""
+        if self._pending or not self._top:
+            from holdfast.views.state_json import contract
+
+            return contract(self.state)
+        shown: dict[str, Any] = self._top["shown"]
+        return shown
+
+    @property
+    def commits(self) -> dict[str, Any]:
+        """Which commits are in the state, as a seal has it: ``head`` and ``mix``."""
+        return self.state if self._pending or not self._top else self._top
+
+    def is_archived(self) -> bool:
+        """Whether the session was put away, as far as has been folded: what is pending is mostly the own last note."""
+        return bool((self._state or self._top).get("archived"))
+
+    def refresh(self) -> None:
+        """Take in what has been committed by anybody."""
+        if self._newest - self.version > EVERY:
+            self._load()  # of all who write, one has kept a snapshot meanwhile
+        brief = self.crowded and self.state["created"] is not None
+        self.crowded = False
+        before = self.version
+        restarted = self.take(self._store.read(self._stream, self.cursor, brief=brief))
+        if self.version - (self._saved if restarted else before) >= EVERY:
+            self.save()  # a tail as long as that is durable: the next opening need not read it again
+
+    def take(self, tail: Tail) -> bool:
+        """Take in a tail; True if it was the whole stream."""
+        if tail.cursor is self.cursor:
+            return False  # nothing new, or left unread
+        if tail.restarted:
+            state = fold.fold(fold.blank(self._kind), tail.lines)
+            self._state, self._top, self._body, self._pending, self._saved = state, {}, b"", [], 0
+        elif tail.quiet is not None:
+            fold.skip(self.state, *tail.quiet)
+            self._top, self._durable = {}, False
+        elif tail.lines:
+            self._pending += tail.lines
+            self._durable = False
+        self.version, self.head = tail.version, tail.head
+        self.cursor, self.faults = tail.cursor, tail.faults
+        return tail.restarted
+
+    def took(self, commit: Commit, cursor: Cursor, version: int) -> None:
+        """Take in the commit that was just appended behind everything taken in so far."""
+        self._pending += [commit]  # from here on nothing is called: an interrupt sees all of it or nothing
+        self._durable = True
+        self.version, self.head, self.cursor = version, commit.id, cursor
+        if version % EVERY == 0:  # of all who write, only the one whose commit this is keeps a snapshot
+            self.save()
+
+    def fell_behind(self, newest: int) -> None:
+        """A commit was appended behind others that were left unread: they are read when somebody asks."""
+        self._calm = self._calm + 1 if newest == self._newest + 1 else 0
+        self._newest = newest
+        self._durable = True  # one sync covers all that was taken in before that commit (I6)
+        self.crowded = True
+        try:
+            if self._calm >= CALM:
+                self._calm = 0
+                self.refresh()
+            elif self._due:
+                self._due = False
+                self.save()
+            elif newest % CROWDED_EVERY == 0:
+                self.refresh()
+                self._due = self._saved < self.version
+                self.crowded = True
+        except HoldfastError:
+            pass  # the commit is acknowledged, and stays so; whoever asks for the state next is told
+
+    def settle(self) -> None:
+        """Keep a snapshot at the end of a command, so that the next one has nothing to fold.
+
+        Only behind an own commit: it is acknowledged, and one sync covers all before it (I6).
+        """
+        if self._durable and self.version > self._saved:
+            self.save()
+
+    def save(self) -> None:
+        """Keep a snapshot."""
+        state = self.state
+        top = {
+            "release": _RELEASE,
+            "version": self.version,
+            "cursor": self.cursor,
+            "head": state["head"],
+            "mix": state["mix"],
+            "archived": state.get("archived"),
+            "shown": self.shown if self._kind == "session" else {},
+        }
+        body = b"\n".join([_encode(top).encode(), _encode(state).encode()])
+        self._saved = self.version
+        try:
+            self._store.put(self._note, b"%08x %s" % (crc32(body), body))
+        except HoldfastError:
+            pass  # only a cache, and often of a commit that is acknowledged: no reason to fail
+
+    def _load(self) -> None:
+        note = self._store.get(self._note)
+        if note is None:
+            return
+        body = note[9:]
+        try:
+            if int(note[:8], 16) != crc32(body):
+                return
+            line, _, state = body.partition(b"\n")
+            top = json.loads(line)
+            if top["release"] != _RELEASE or top["version"] <= self.version:
+                return
+        except (ValueError, KeyError):
+            return
+        self._pending = []
+        self._state, self._top, self._body = None, top, state
+        self.cursor = top["cursor"]
+        self.version = self._saved = top["version"]
+        self.head = top["head"] or ids.ZERO

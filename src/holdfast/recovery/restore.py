@@ -185,7 +185,7 @@ def salvage(place: Place, handle_of: Callable[[str], Stream], *, fix: bool = Tru
     return faults
 
 
-def kept_sessions(place: Place, handle_of: Callable[[str], Stream], known: set[str]) -> list[str]:
+def pinned_sessions(place: Place, handle_of: Callable[[str], Stream], known: set[str]) -> list[str]:
     """Sessions of which commits are only kept, or which nothing is ``known`` of but that."""
     lost = {fault.stream for fault in salvage(place, handle_of, fix=False)}
     lost |= {stream for stream, _ in pins.links(place) if stream not in known}

@@ -221,7 +221,7 @@ class FilesEngine:
         except OSError as error:
             raise translate_oserror(error, path) from error
 
-    def keep(self, stream: str, path: str) -> None:
+    def pin(self, stream: str, path: str) -> None:
         """Keep a file of a session out of git's reach until git has it."""
         from holdfast.store.files import pins
 

@@ -1,7 +1,7 @@
 """Does a commit make sense? Its sum only says that the line is as somebody wrote it.
 
 Whoever can write to a repository can write lines with right sums and any content. Such a commit stays in the log, is
-left out of the state, and is named by ``holdfast doctor``; all others count.
+left out of the state, and is named by doctor; all others count.
 """
 
 from __future__ import annotations

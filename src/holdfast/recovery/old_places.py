@@ -30,11 +30,8 @@ def check(place: Place, *, fix: bool) -> list[Fault]:
         if fix:
             refuse_links(place.fs, place.root, f"{segments.EVENTS}/{folder}")
             _move(place, old, os.path.join(place.root, segments.EVENTS, folder), names)
-        action = (
-            "moved to events/" if fix else "they are not read; `holdfast doctor --fix` moves them to events/"
-        )
-        what = f"{len(names):,} segments in a place of earlier versions"
-        faults.append(Fault("", f"{folder}/events", what, harmless=fix, action=action))
+        done = "moved" if fix else ""
+        faults.append(Fault("misplaced-segment", "", f"{folder}/events", done=done, harmless=fix))
     return faults
 
 

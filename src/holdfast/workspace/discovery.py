@@ -7,7 +7,7 @@ import stat
 from collections.abc import Mapping
 
 from holdfast.core.ids import safe_name
-from holdfast.errors import Forbidden, NoWorkspace
+from holdfast.errors import Forbidden, Hint, NoWorkspace, Use
 from holdfast.fs import durable, posix
 
 FOLDER = ".state"
@@ -24,7 +24,9 @@ def find(start: str) -> str:
                 return candidate
             raise Forbidden(
                 f"{candidate} is {'a link' if stat.S_ISLNK(mode) else 'not a folder'}; nothing was read or changed.",
-                hint="A workspace is a real folder named .state: move this aside and run `holdfast init`.",
+                hint=Hint(
+                    "A workspace is a real folder named .state: move this aside and run ", Use("init"), "."
+                ),
             )
         except (FileNotFoundError, NotADirectoryError):
             pass

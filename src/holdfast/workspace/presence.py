@@ -12,7 +12,7 @@ import os
 
 from holdfast.core import timestamps
 from holdfast.core.hashing import blake2b
-from holdfast.errors import Conflict, HoldfastError, Refused, Unavailable
+from holdfast.errors import Conflict, Hint, HoldfastError, Refused, Unavailable, Use
 from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING, Any, Record
 from holdfast.workspace import discovery
@@ -41,14 +41,14 @@ class Held(Refused):
     """Somebody else has it; nothing was changed."""
 
     code = "HF-HELD"
-    hint = "`holdfast who` shows who it is. Work on something else, or talk to them."
+    hint = Hint(Use("who"), " shows who. Work on something else, or ask them.")
 
 
 class LeaseLost(Conflict):
     """Another one has taken the lease since; nothing was written."""
 
     code = "HF-LEASE-LOST"
-    hint = "Read the state again: somebody else went on with this work."
+    hint = Hint("Read the state again: somebody else continued this work.")
 
 
 class Lease(Record):
@@ -258,8 +258,11 @@ class Presence:
             raise Held(f"{said}; nothing was changed.")
         raise Held(
             f"{said}, elsewhere: on another machine or in another container. Nothing was changed.",
-            hint="Nobody can tell from here whether it is still at work. If you know that it is gone: "
-            "`holdfast claim --anyway`.",
+            hint=Hint(
+                "Whether it is still running cannot be checked from here. If you know that it is gone: ",
+                Use("claim.anyway"),
+                ".",
+            ),
         )
 
     def is_mine(self, holder: dict[str, Any] | None) -> bool:
@@ -303,9 +306,9 @@ def check(workspace: Workspace) -> list[Fault]:
             return []
     except HoldfastError:
         pass
-    what = "presence is kept here: the git directory cannot be written, so other worktrees do not see who is here"
-    action = "allow writing to holdfast/ in the git directory if they should"
-    return [Fault("", "local/presence", what, harmless=True, action=action)]
+    from holdfast.store.faults import LOCAL_PRESENCE
+
+    return [Fault(LOCAL_PRESENCE, "", "local/presence", harmless=True)]
 
 
 def of_agent(workspace: Workspace) -> Presence:

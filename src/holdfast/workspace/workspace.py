@@ -11,7 +11,7 @@ from holdfast.core.hashing import blake2b
 from holdfast.core.ids import checked_name
 from holdfast.core.stream import PROJECT, last_part, owner, session_stream, user_stream
 from holdfast.core.text import NAME_CAP, checked_text
-from holdfast.errors import HoldfastError, InvalidName, NoSession, NotFound, Refused
+from holdfast.errors import Hint, HoldfastError, InvalidName, NoSession, NotFound, Refused, Use
 from holdfast.store.protocol import Fault, Ground, Planned, Store
 from holdfast.store.url import open_store
 from holdfast.typed import TYPE_CHECKING, Any, Self
@@ -29,9 +29,13 @@ if TYPE_CHECKING:
 POINTER = "local/current"
 SALT = "local/salt"
 HOOK_LOG = "local/hooks.log"
-_ELSEWHERE = (
-    "Run `holdfast sessions` to see what there is here, `holdfast sessions --all` for other branches and worktrees "
-    "and for what `holdfast heal` brings back."
+_ELSEWHERE = Hint(
+    Use("sessions"),
+    " lists the sessions here, ",
+    Use("sessions.all"),
+    " also those of other branches and worktrees, and those that ",
+    Use("heal"),
+    " recovers.",
 )
 
 
@@ -331,9 +335,10 @@ class Workspace:
         lines = (self.store.get(HOOK_LOG) or b"").decode("utf-8", "replace").splitlines()
         if not lines:
             return []
-        times = "error" if len(lines) == 1 else "errors"
-        what = f"{len(lines):,} {times} in hooks of agents, the last: {lines[-1][:300]}"
-        return [Fault("", HOOK_LOG, what, harmless=True, action="remove the file when it is mended")]
+        from holdfast.store import faults
+
+        data = {"errors": len(lines), "last": lines[-1][:300]}
+        return [Fault(faults.HOOK_ERRORS, "", HOOK_LOG, data, harmless=True)]
 
     def salvage(self) -> list[Fault]:
         """Bring back commits that git removed from the working tree before a git commit had them."""
@@ -376,19 +381,20 @@ class Workspace:
 
     def publish(self) -> list[Fault]:
         """Make the views of every changed session anew."""
-        faults, self._faults = self._faults, []
+        found, self._faults = self._faults, []
         while self._stale:
             _, handle = self._stale.popitem()
             try:
                 if isinstance(handle, Session):
-                    faults += publish.publish(handle)
+                    found += publish.publish(handle)
                 handle.settle_down()
             except HoldfastError as error:
+                from holdfast.store.faults import UNWRITTEN_VIEW
+
                 # The commit is stored and acknowledged; a view that cannot be written must not deny that.
-                what = f"the views could not be written: {error.message}"
-                action = "the next command makes them anew"
-                faults.append(Fault(handle.stream, handle.stream, what, harmless=True, action=action))
-        return faults
+                data = {"problem": error.message}
+                found.append(Fault(UNWRITTEN_VIEW, handle.stream, handle.stream, data, harmless=True))
+        return found
 
     def close(self) -> None:
         """Write what views are stale, and give the store back."""

@@ -68,7 +68,7 @@ def recognise(name: str, text: str) -> str:
         return "state-md"
     raise Refused(
         f"{name[-200:]} is of no known kind; nothing was written.",
-        hint=f"Say what it is with --format: {', '.join(FORMATS)}.",
+        hint=f"Name its format: {', '.join(FORMATS)}.",
     )
 
 

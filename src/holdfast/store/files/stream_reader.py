@@ -309,16 +309,12 @@ class StreamReader:
         return f"{os.path.relpath(path, self._place.root)}:{place.partition(':')[2]}"
 
     def _faults(self, faults: list[Any]) -> tuple[Fault, ...]:
+        if not faults:
+            return ()
+        from holdfast.store.faults import DAMAGED_LINE
+
         return tuple(
-            Fault(
-                self.stream,
-                self._where(where),
-                what,
-                harmless=False,
-                action="the commit in this line is used"
-                if kept
-                else "this line is left out, all others are used",
-            )
+            Fault(DAMAGED_LINE, self.stream, self._where(where), {"problem": what, "used": kept})
             for where, what, kept in faults
         )
 

@@ -192,11 +192,11 @@ _REMEDY: dict[str, Hint | Callable[[Data], Hint]] = {
     TEMP_FILE: Hint(Use("doctor.fix"), " removes it"),
     QUARANTINED: Hint("kept for inspection"),
     WRONG_COLUMNS: Hint(Use("doctor.fix"), " sets them from the line"),
-    CONFLICT: Hint("it is not holdfast's: resolve it by hand"),
+    CONFLICT: Hint("holdfast leaves it as it is: edit it"),
     CONFLICT_MARKERS: lambda data: (
         Hint(Use("heal"), " regenerates it")
         if data.get("owned")
-        else Hint("it is not holdfast's: resolve it by hand")
+        else Hint("holdfast leaves it as it is: edit it")
     ),
     STALE_VIEW: Hint("the next command regenerates it"),
     EDITED_VIEW: Hint("left as it is; ", Use("sync"), " shows the changes and takes them in"),

@@ -16,7 +16,7 @@ import pytest
 import holdfast
 from holdfast.core import codec
 from holdfast.edge.cli import main
-from holdfast.store.files.journal import Habit
+from holdfast.store.files.journal import JournalPolicy
 from holdfast.store.files.padding import line_of
 from holdfast.testing.plans import saying, texts
 
@@ -94,7 +94,7 @@ def test_a_segment_that_was_edited_under_a_journal(root: Path, edit: str, replac
 
 def test_lines_behind_an_edited_one_stay(root: Path) -> None:
     """A line of a dead process was damaged by hand; what another one wrote behind it is in no journal, and stays."""
-    awake = opened(root, Habit(after=100))
+    awake = opened(root, JournalPolicy(after=100))
     assert texts(awake.read(STREAM)) == []
     said = killed(root, 6)
     for text in ("behind 1", "behind 2"):
@@ -193,7 +193,7 @@ def test_commands_find_the_workspace_sound(
 
 READER = """
 import json, os, sys
-from holdfast.recovery import replay  # with faults: before another user is taken on, who may not be let into this folder
+from holdfast.recovery import replay  # before another user is taken on, who may not be let into this folder
 from holdfast.store import faults
 from holdfast.store.files.engine import FilesStore
 from holdfast.testing.plans import texts, wall_clock

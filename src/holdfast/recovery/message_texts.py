@@ -45,7 +45,7 @@ def bring_back(
             durable.make_folders(place.fs, folder)
             data = durable.read_whole(place.fs, link)
             durable.replace(place.fs, os.path.join(folder, name), data, tag=place.tag, durable=True)
-            durable.sync_names(place.fs, folder, os.path.dirname(place.root))
+            durable.fsync_dirs(place.fs, folder, os.path.dirname(place.root))
             where = os.path.relpath(os.path.join(folder, name), place.root)
             found.append(Fault(faults.REMOVED_TEXT, stream, where, done=faults.RECOVERED, harmless=True))
     return found

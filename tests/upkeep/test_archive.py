@@ -14,8 +14,8 @@ import holdfast
 from holdfast.core.concepts import session as session_rules
 from holdfast.errors import Forbidden, HoldfastError, Refused
 from holdfast.fs import posix
+from holdfast.recovery.files_store import FilesStore
 from holdfast.store import faults
-from holdfast.store.files.engine import FilesStore
 from holdfast.testing.crash.wrapped import CHANGES, Wrapped
 from holdfast.workspace import upkeep
 from holdfast.workspace.upkeep import DAY, Policy

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from holdfast.errors import HoldfastError
-from holdfast.git import integration, porcelain
+from holdfast.git import porcelain
 from holdfast.store import faults
 from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING, Any
@@ -32,7 +32,7 @@ def heal_pages(workspace: Workspace) -> list[Fault]:
     folder = beside(workspace.where)
     if folder is None:
         return []
-    in_git = integration.in_git(workspace.where)
+    in_git = workspace.surroundings.repository is not None
     conflicted = porcelain.unmerged(folder.root) if in_git else []
     resolved = [
         _resolve(workspace, folder, name) for name in (CONTINUE, HANDOFF, AGENTS) if name in conflicted

@@ -81,16 +81,18 @@ class Presence:
     """Who works in the worktrees of one repository."""
 
     def __init__(self, workspace: Workspace, process: Process | None = None) -> None:
-        where = workspace.where if workspace.store.capabilities.name == "files" else None
-        if where is None:
-            where = os.path.join(discovery.project_root(os.getcwd()), discovery.FOLDER)
+        around = workspace.surroundings
+        if workspace.store.capabilities.name == "files":
+            where = workspace.where
+        else:
+            where = os.path.join(around.top, discovery.FOLDER)
         try:
-            self.folder = SharedFolder(where, "presence")
+            self.folder = SharedFolder(where, "presence", around.repository)
         except OSError as error:
             raise Unavailable(f"Presence cannot be written ({error.strerror}).") from error
         self._workspace = workspace
         self._root = os.path.dirname(where)
-        self._top = discovery.project_root(self._root)
+        self._top = around.top
         self._here = identify()
         self.is_program = False
         """The process is a program of its own, and all that it starts belongs to it."""

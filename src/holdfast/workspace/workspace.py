@@ -22,6 +22,7 @@ from holdfast.workspace.session import Session
 if TYPE_CHECKING:
     from holdfast.workspace.attachments import Beside
     from holdfast.workspace.choose import Choice
+    from holdfast.workspace.discovery import Surroundings
     from holdfast.workspace.person import Person
     from holdfast.workspace.presence import Presence
     from holdfast.workspace.project import Project
@@ -73,14 +74,16 @@ def open_workspace(
     elif ":" not in target and os.path.basename(os.path.normpath(target)) != discovery.FOLDER:
         target = discovery.find(target)
     # The repository around the workspace names the user; a database is in none, so the one around here does.
-    name = user or discovery.user_name(environment, os.getcwd() if ":" in target else target)
+    around = discovery.around(os.getcwd() if ":" in target else os.path.dirname(os.path.abspath(target)))
+    name = user or discovery.user_name(environment, around.repository)
     return Workspace(
-        open_store(target, clock=wall_clock),
+        open_store(target, clock=wall_clock, repository=around.repository),
         user=checked_name(name, "user"),
         by=by or environment.get("HOLDFAST_AGENT") or name,
         origin=origin,
         secrets=secrets,
         channel=channel,
+        surroundings=around,
     )
 
 
@@ -100,10 +103,12 @@ class Workspace:
         origin: str = "agent",
         secrets: str | None = None,
         channel: str = "library",
+        surroundings: Surroundings | None = None,
     ) -> None:
         if origin not in codec.ORIGINS:
             raise Refused(f"An origin is one of {', '.join(codec.ORIGINS)}, not {origin!r}.")
         self.store = store
+        self._surroundings = surroundings
         self.user = user
         if channel not in secrets_filter.CHANNELS:
             raise Refused(f"A channel is one of {', '.join(secrets_filter.CHANNELS)}, not {channel!r}.")
@@ -267,6 +272,14 @@ class Workspace:
         some = ", ".join(f"{owner(stream)}/{last_part(stream)}" for stream in matches[:5])
         raise InvalidName(f"{name} can mean {len(matches)} sessions: {some}.", hint="Give more of the id.")
 
+    @property
+    def surroundings(self) -> Surroundings:
+        """The project's folder and the git repository around it."""
+        if self._surroundings is None:
+            in_folder = self.store.capabilities.name == "files"
+            self._surroundings = discovery.around(os.path.dirname(self.where) if in_folder else os.getcwd())
+        return self._surroundings
+
     # -- what belongs to all sessions ---------------------------------------------------------------------
 
     @property
@@ -297,7 +310,7 @@ class Workspace:
                 store.keep(stream, path)
 
             return Beside(os.path.dirname(self.where), store.folder_of(stream), keep=keep)
-        return Beside(discovery.project_root(os.getcwd()))
+        return Beside(self.surroundings.top)
 
     @property
     def presence(self) -> Presence:

@@ -181,7 +181,14 @@ class Desk:
                 workspace = open_workspace(self._where, by=name, channel="mcp")
             else:
                 first = known.workspace
-                workspace = Workspace(first.store, user=first.user, by=name, origin="agent", channel="mcp")
+                workspace = Workspace(
+                    first.store,
+                    user=first.user,
+                    by=name,
+                    origin="agent",
+                    channel="mcp",
+                    surroundings=first.surroundings,
+                )
             seat = self._seats[name] = Seat(workspace)
         return seat
 

@@ -216,8 +216,8 @@ class Presence:
     # -- leases -------------------------------------------------------------------------------------------
 
     def lease(self, session: str, *, anyway: bool = False) -> Lease:
-        """Take the lease on a session (``user/id``) that is free, or held by this process or a dead one. ``anyway``: also
-        one whose holder may be alive on another machine."""
+        """Take the lease on a session (``user/id``) that is free, or held by this process or a dead one. ``anyway``:
+        also one whose holder may be alive on another machine."""
         from holdfast.workspace.workspace import wall_clock
 
         name = session.replace("/", "+")
@@ -260,7 +260,7 @@ class Presence:
             f"{said}, on another machine or in another container; nothing was changed.",
             hint=Hint(
                 "Whether it is still running cannot be checked from here. If you know that it is gone: ",
-                Use("claim.anyway"),
+                Use("lease.anyway", session=session),
                 ".",
             ),
         )

@@ -192,7 +192,8 @@ def test_the_manual_page_is_well_formed(capsys: pytest.CaptureFixture[str], tmp_
     if shutil.which("mandoc"):
         command = ["mandoc", "-T", "lint", "-W", "warning", "holdfast.1"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-        assert done.stdout == ""
+        # The page has no date: it is generated, and the same commands make the same page.
+        assert [line for line in done.stdout.splitlines() if "missing date" not in line] == []
     if shutil.which("groff"):
         command = ["groff", "-man", "-Tutf8", "-ww", "holdfast.1"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)

@@ -76,8 +76,8 @@ def _control(arguments: argparse.Namespace) -> Output:
                 c["id"],
                 when(c["at"]),
                 clean(c["control"], 30),
-                clean(c["what"], 60),
-                clean(c["outcome"] or "", 40),
+                clean(c["what"], 200),
+                clean(c["outcome"] or "", 200),
             )
             for c in controls["last"]
         ]

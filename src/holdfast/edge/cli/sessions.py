@@ -288,7 +288,7 @@ def _sessions(arguments: argparse.Namespace) -> Output:
             when(row["updated_at"]),
             clean(row["phase"] or "", 20),
             str(row["unsettled"] or ""),
-            clean(row["goal"], 60),
+            clean(row["goal"], 200),
         )
         for row in rows
     ]
@@ -319,7 +319,7 @@ def _everywhere(workspace: Workspace, user: str | None, limit: int) -> Output:
             row["session"],
             row["user"],
             ", ".join(clean(place, 60) for place in row["places"]),
-            clean(row["goal"] or "", 60),
+            clean(row["goal"] or "", 200),
         )
         for row in rows
     ]

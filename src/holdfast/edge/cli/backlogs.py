@@ -24,7 +24,7 @@ def _rows(items: list[dict[str, Any]], empty: str) -> str:
             notes.append(paint(f"contested {contest['name']}, also: {rivals}", "yellow"))
         title = "  ".join([clean(item["title"], 200), *notes])
         rows.append((item["id"], item["priority"], item["status"], clean(item["epic"] or "", 20), title))
-    return table(rows, ("id", "priority", "status", "epic", "title"))
+    return table(rows, ("id", "priority", "status", "epic", "title"), keep=3)
 
 
 def _list(arguments: argparse.Namespace) -> Output:

@@ -82,7 +82,9 @@ def _control(arguments: argparse.Namespace) -> Output:
             for c in controls["last"]
         ]
         text = (
-            table(rows, ("id", "when", "control", "caught", "outcome")) if rows else "No control has fired."
+            table(rows, ("id", "when", "control", "caught", "outcome"), keep=2)
+            if rows
+            else "No control has fired."
         )
         return Output(text, {"controls": controls["last"], "count": controls["count"]})
 

@@ -292,7 +292,7 @@ def _sessions(arguments: argparse.Namespace) -> Output:
         )
         for row in rows
     ]
-    text = table(cells, (" ", "session", "user", "last commit", "phase", "unsettled", "goal"))
+    text = table(cells, (" ", "session", "user", "last commit", "phase", "unsettled", "goal"), keep=4)
     if total > len(rows):
         text += f"\n{total - len(rows):,} more: --limit N shows them."
     if more:
@@ -324,7 +324,7 @@ def _everywhere(workspace: Workspace, user: str | None, limit: int) -> Output:
         for row in rows
     ]
     text = (
-        table(cells, ("session", "user", "where", "goal"))
+        table(cells, ("session", "user", "where", "goal"), keep=2)
         if rows
         else "No sessions in any worktree or branch."
     )

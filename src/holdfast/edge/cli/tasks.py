@@ -152,7 +152,7 @@ def _table(state: dict[str, Any]) -> str:
         )
         mark = "→" if entry["id"] == current else " "
         rows.append((mark, entry["id"], entry["status"], clean(entry["title"], 200), note))
-    return table(rows, (" ", "task", "status", "title", "waits for"))
+    return table(rows, (" ", "task", "status", "title", "waits for"), keep=3)
 
 
 def _closed(entry: dict[str, Any]) -> str:

@@ -46,12 +46,12 @@ def _who(arguments: argparse.Namespace) -> Output:
         for person in people
     ]
     text = (
-        table(cells, ("", "who", "session", "since", "seen", "where", "claims"))
+        table(cells, ("", "who", "session", "since", "seen", "where", "claims"), keep=5)
         if people
         else "Nobody is working here."
     )
     if not shared:
-        text += "\nOther worktrees cannot see this: the git directory is not writable, or there is none."
+        text += "\nNot shown in other worktrees: no writable git directory."
     return Output(text, {"people": people, "shared": shared})
 
 

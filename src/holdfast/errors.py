@@ -10,7 +10,10 @@ or in a Python program: each of them renders the same hint in its own terms (``e
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from holdfast.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PYTHON = {
     "batch.create": "session.create_batch({items})",

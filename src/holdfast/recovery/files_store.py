@@ -111,9 +111,9 @@ class FilesStore(FilesEngine):
         folder = folder.removeprefix(f"{EVENTS}/")
         if not folder.startswith("history/"):
             return folder if is_stream_name(folder) else ""
-        from holdfast.recovery import archive
+        from holdfast.recovery import owner
 
-        return next((s for s in self.archived() if archive.folder_of(self._place, s) == folder), "")
+        return next((s for s in self.archived() if owner.folder_of(self._place, s) == folder), "")
 
     def settle_conflict(self, path: str) -> bool:
         """Join all sides of a segment (relative to the workspace) that a merge left in conflict. False if it is one of

@@ -88,11 +88,11 @@ def _kept_out(path: str) -> Fault:
 
 def _is_mark(path: str) -> bool:
     """Whether archiving has made the file: the stub that stays in a session's folders, or the name of an archive."""
-    from holdfast.recovery import archive
+    from holdfast.recovery.owner import OWNER
     from holdfast.store.files import segments
 
     name = os.path.basename(path)
-    owner = path.startswith("history/") and path.count("/") == 3 and name == archive.OWNER
+    owner = path.startswith("history/") and path.count("/") == 3 and name == OWNER
     return owner or (path.startswith(("sessions/", "history/", "events/")) and name == segments.STUB)
 
 

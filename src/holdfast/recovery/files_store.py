@@ -8,6 +8,8 @@ from collections.abc import Callable
 from holdfast.core.stream import is_stream_name
 from holdfast.fs import posix
 from holdfast.fs.port import FileSystem
+from holdfast.git.refs import UNSEARCHED, Repository
+from holdfast.store.files import segments
 from holdfast.store.files.engine import FilesEngine, random_bits
 from holdfast.store.files.journal import JournalPolicy
 from holdfast.store.files.segments import EVENTS
@@ -28,8 +30,11 @@ class FilesStore(FilesEngine):
         fs: FileSystem = posix,
         bits: Callable[[int], int] = random_bits,
         journal_policy: JournalPolicy | None = None,
+        repository: Repository | None = UNSEARCHED,
     ) -> None:
-        super().__init__(root, clock=clock, fs=fs, bits=bits, journal_policy=journal_policy)
+        super().__init__(
+            root, clock=clock, fs=fs, bits=bits, journal_policy=journal_policy, repository=repository
+        )
         self.capabilities = self.capabilities._replace(extensions=_EXTENSIONS)
 
     def forget(self, stream: str) -> None:
@@ -128,6 +133,28 @@ class FilesStore(FilesEngine):
                     return restore.unmerged(self._place, stream, path)
             except OSError as error:
                 raise translate_oserror(error, path) from error
+
+    def is_archive_marker(self, path: str) -> bool:
+        """Whether archiving wrote a file: the stub in a session's old folders, or the file that names an archive."""
+        from holdfast.recovery.owner import OWNER
+
+        name = os.path.basename(path)
+        names_archive = path.startswith("history/") and path.count("/") == 3 and name == OWNER
+        return names_archive or (
+            path.startswith(("sessions/", "history/", "events/")) and name == segments.STUB
+        )
+
+    def settle_marker(self, path: str) -> None:
+        """A stub stays only in the old folders of an archived session: git's rename detection may have moved it to
+        another session or to the archive. The file that names an archive is written again by ``check``."""
+        stream = "/".join(path.removeprefix(f"{EVENTS}/").split("/")[:3])
+        is_stub = os.path.basename(path) == segments.STUB
+        if is_stub and not (stream.startswith("sessions/") and self.is_archived(stream)):
+            self.drop_file(path)
+
+    def commit_ids(self, data: bytes) -> set[str]:
+        """The ids of the commits in the bytes of a segment."""
+        return segments.ids_in(data)
 
     def put_back(self, path: str) -> list[str]:
         """Move a file that a merge put into the folder of another session to where it was added."""

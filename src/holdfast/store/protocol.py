@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from holdfast.core.codec import Commit, Draft
-from holdfast.typed import Any, Protocol, Record
+from holdfast.typed import TYPE_CHECKING, Any, Protocol, Record
+
+if TYPE_CHECKING:
+    from holdfast.errors import Hint
 
 Cursor = Any
 """How far a reader has come: opaque, JSON-able, given back by ``read`` and ``append``."""
@@ -55,14 +58,43 @@ class Tail(Record):
 class Fault(Record):
     """Something in a store that is not as it should be."""
 
+    kind: str
+    """One of the constants in ``store.faults``, which has the sentences too."""
     stream: str
     where: str
     """File (relative to the workspace) and line, or table and row."""
-    what: str
+    data: dict[str, Any] = {}  # noqa: RUF012 - never changed
+    """What the kind's sentence needs: see the kind."""
+    done: str = ""
+    """What was done about it: one of the outcomes in ``store.faults``; empty if nothing was."""
     harmless: bool = False
     """True for what needs no action: a torn tail that was cut and kept, a stale cache."""
-    action: str = ""
-    """What was done about it, or what can be done."""
+
+    @property
+    def what(self) -> str:
+        """What is wrong, for people."""
+        from holdfast.store import faults
+
+        return faults.what(self.kind, self.data)
+
+    @property
+    def action(self) -> Hint:
+        """What was done about it, or what can be done, for people."""
+        from holdfast.store import faults
+
+        return faults.action(self.kind, self.data, self.done)
+
+    def as_json(self, render: Callable[[Hint], str] = str) -> dict[str, Any]:
+        """The fault as ``--json`` prints it."""
+        return {
+            "kind": self.kind,
+            "stream": self.stream,
+            "where": self.where,
+            "what": self.what,
+            "harmless": self.harmless,
+            "done": self.done,
+            "action": render(self.action),
+        }
 
 
 class AppendContext(Record):
@@ -230,6 +262,16 @@ class GitBacked(Attachments, Protocol):
 
     def settle_conflict(self, path: str) -> bool:
         """Join all sides of a segment that a merge left in conflict; False if it is another stream's."""
+
+    def is_archive_marker(self, path: str) -> bool:
+        """Whether archiving wrote a file: the stub in a session's old folders, or the file that names an archive."""
+
+    def settle_marker(self, path: str) -> None:
+        """Remove such a file, which a merge left in conflict, from where it does not belong. The file that names an
+        archive is written again by ``check``."""
+
+    def commit_ids(self, data: bytes) -> set[str]:
+        """The ids of the commits in the bytes of a segment."""
 
     def put_back(self, path: str) -> list[str]:
         """Move a file that a merge put into the folder of another session to where it was added."""

@@ -277,7 +277,9 @@ def _sessions(arguments: argparse.Namespace) -> Output:
         said = "No archived sessions." if arguments.archived else "No sessions here."
         if not arguments.archived:
             said += (
-                " Archived sessions: --archived lists them." if more else " To start one: holdfast start GOAL"
+                " Archived sessions: --archived lists them."
+                if more
+                else " To start one: holdfast start GOAL. Other branches and worktrees: --all lists them."
             )
         return Output(said, {"sessions": [], "total": 0})
     several = len({row["user"] for row in rows}) > 1

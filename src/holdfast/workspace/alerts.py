@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.errors import HoldfastError
 from holdfast.typed import TYPE_CHECKING
 from holdfast.views.fence import fenced
+from holdfast.workspace.entries import stale_files
 
 if TYPE_CHECKING:
     from holdfast.workspace.session import Session
@@ -16,7 +17,7 @@ def alerts(session: Session) -> list[str]:
     """One line for each: git moved, files that the session refers to changed, somebody else is at work on it."""
     found = _git(session)
     try:
-        stale = session.stale()
+        stale = stale_files(session)
     except HoldfastError:
         stale = []
     found += [

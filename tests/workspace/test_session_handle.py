@@ -50,7 +50,7 @@ def test_settling_twice_is_refused_and_says_when_it_was_settled(workspace: Works
     session.decide("A", because="b")
     session.settle("D-1", "done")
     version = session.version
-    with pytest.raises(Refused, match="was settled before"):
+    with pytest.raises(Refused, match="is settled already"):
         session.settle("D-1", "again")
     assert session.version == version
 

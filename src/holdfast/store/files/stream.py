@@ -114,7 +114,7 @@ class Stream:
             and cursor == self._latest
             and self.lock.is_unchanged()
             and self._compared[0] == self.segments.generation
-            and self.segments.is_unchanged(state.size)
+            and self.segments.is_unchanged(state.size, cursor)
             and self._place.head.is_at(state.token, state.git_index)
         ):
             return UNCHANGED
@@ -188,7 +188,16 @@ class Stream:
         self._store_state(state)
         name = self.segments.open.name if self.segments.open else ""
         before = tail.cursor.marks.get(name, UNREAD)
-        mark = (state.size, state.rows, before.lines + 1, before.first or commit_id, commit_id, line_sum, 0)
+        changed = self.segments.changed_at()
+        mark = (
+            state.size,
+            state.rows,
+            before.lines + 1,
+            before.first or commit_id,
+            commit_id,
+            line_sum,
+            changed,
+        )
         self._latest = self.segments.after(tail.cursor, made(Mark, mark))
         events, by, origin, op = draft
         commit = made(codec.Commit, (commit_id, at, by, origin, op, events, line_sum))

@@ -10,6 +10,7 @@ import pytest
 
 import holdfast
 from holdfast.edge.cli import main
+from holdfast.workspace import publish
 
 
 @pytest.fixture
@@ -82,3 +83,43 @@ def test_an_untouched_segment_is_not_read_again(project: Path, monkeypatch: pyte
     monkeypatch.setattr(segment_set.SegmentSet, "_is_sound", lambda *_: pytest.fail("read again"))
     with holdfast.open(project) as workspace:
         assert workspace.session().version == 11
+
+
+def spoil_snapshot(workspace: holdfast.Workspace) -> holdfast.Session:
+    """Save a snapshot, and views of it, that count more decisions than the log has."""
+    session = workspace.session()
+    state = session.peek().state
+    state["decisions"]["made"] = 1375
+    session.peek().save()
+    for name in ("state.json", "STATE.md"):
+        workspace.store.put(f"{session.stream}/{name}", publish.render(name, state))
+    return session
+
+
+@pytest.mark.parametrize("command", ["doctor", "validate", "verify"])
+def test_a_wrong_state_is_never_called_sound(
+    project: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    """Each check folds the log and names the snapshot and the views that say something else."""
+    with holdfast.open(project) as workspace:
+        spoil_snapshot(workspace)
+    with holdfast.open(project) as workspace:
+        assert workspace.session().decisions.opened == 1375, "every command believes the snapshot"
+    assert main([command, "--json"]) == (5 if command == "doctor" else 1)
+    said = capsys.readouterr().out
+    assert "local/snapshots/" in said
+    assert "state.json" in said
+    assert "differs from the log" in said
+
+
+def test_doctor_rebuilds_a_wrong_state(project: Path) -> None:
+    """With fix, snapshot and views are made from the log, and the next check finds nothing."""
+    with holdfast.open(project) as workspace:
+        session = spoil_snapshot(workspace)
+    with holdfast.open(project) as workspace:
+        assert [fault.kind for fault in workspace.doctor(fix=True)][:1] == ["wrong-state"]
+    with holdfast.open(project) as workspace:
+        assert workspace.doctor() == []
+        assert workspace.session().decisions.opened == 5
+        shown = json.loads(workspace.store.get(f"{session.stream}/state.json") or b"")
+        assert shown["decisions"]["made"] == 5

@@ -32,7 +32,7 @@ class WorkingSet:
     locks: a thread that holds those never waits for another thread's working set.
     """
 
-    def __init__(self, store: Store, stream: str) -> None:
+    def __init__(self, store: Store, stream: str, *, from_log: bool = False) -> None:
         self.version = 0
         self.head = ids.ZERO
         self.faults: tuple[Fault, ...] = ()
@@ -49,7 +49,8 @@ class WorkingSet:
         self._pending: list[bytes | Commit] = []
         self._saved = 0
         self._durable = False
-        self._load()
+        if not from_log:
+            self._load()
 
     @property
     def kind(self) -> str:
@@ -57,7 +58,8 @@ class WorkingSet:
         return "session" if self._stream.startswith("sessions/") else self._stream.split("/")[0].rstrip("s")
 
     @property
-    def _note(self) -> str:
+    def note(self) -> str:
+        """Where the snapshot is saved."""
         return f"local/snapshots/{self._stream.replace('/', '+')}"
 
     @property
@@ -107,10 +109,17 @@ class WorkingSet:
     def refresh(self) -> None:
         """Take in what has been committed by anybody."""
         with self.lock:
-            before = self.version
-            restarted = self.take(self._store.read(self._stream, self.cursor))
+            before, cursor = self.version, self.cursor
+            restarted = self.take(self._store.read(self._stream, cursor))
             if self.version - (self._saved if restarted else before) >= EVERY:
                 self.save()  # a tail as long as that is durable: the next opening need not read it again
+            elif self._top and not self._pending and cursor is self._top["cursor"]:
+                self._save_cursor()
+
+    def refresh_only(self) -> None:
+        """``refresh`` without saving a snapshot."""
+        with self.lock:
+            self.take(self._store.read(self._stream, self.cursor))
 
     def take(self, tail: Tail) -> bool:
         """Take in a tail; True if it was the whole stream."""
@@ -155,15 +164,33 @@ class WorkingSet:
             "archived": state.get("archived"),
             "shown": self.shown if self.kind == "session" else {},
         }
-        body = b"\n".join([_encode(top).encode(), _encode(state).encode()])
         self._saved = self.version
+        self._put(top, _encode(state).encode())
+
+    def _save_cursor(self) -> None:
+        """Save the cursor of a snapshot again if the store had to verify what it covers: once is enough."""
+        cursor = json.loads(_encode(self.cursor))
+        if cursor != self._top["cursor"]:
+            self._top["cursor"] = cursor
+            self._put(self._top, self._body or _encode(self._state).encode())
+
+    def _put(self, top: dict[str, Any], state: bytes) -> None:
+        body = b"\n".join([_encode(top).encode(), state])
         try:
-            self._store.put(self._note, b"%08x %s" % (crc32(body), body))
+            self._store.put(self.note, b"%08x %s" % (crc32(body), body))
         except HoldfastError:
             pass  # only a cache, and often of a commit that is acknowledged: no reason to fail
 
+    def rebuild(self) -> None:
+        """Forget the snapshot and fold the whole log, then save a snapshot of that."""
+        with self.lock:
+            self._start_over()
+            self._store.put(self.note, None)
+            self.refresh()
+            self.save()
+
     def _load(self) -> None:
-        note = self._store.get(self._note)
+        note = self._store.get(self.note)
         if note is None:
             return
         body = note[9:]

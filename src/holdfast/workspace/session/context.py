@@ -86,7 +86,7 @@ class Context(Handle):
 
     @property
     def files(self) -> Beside:
-        """The files that the session can refer to."""
+        """Internal: the files that the session can refer to."""
         return self.workspace.files(self.stream)
 
     def refer(

@@ -64,6 +64,8 @@ CONFLICT = "conflict"
 """A file that a merge left in conflict. Data: ``moved_to``, if it was moved."""
 CONFLICT_MARKERS = "conflict-markers"
 """Conflict markers in a file. Data as for ``damaged-segment``, if it is a segment; ``owned``: holdfast wrote it all."""
+WRONG_STATE = "wrong-state"
+"""A saved state, or a view of it, that differs from the fold of the log."""
 STALE_VIEW = "stale-view"
 """A view that does not show the state."""
 EDITED_VIEW = "edited-view"
@@ -161,6 +163,7 @@ _WHAT: dict[str, str | Callable[[Data], str]] = {
     INVALID_STREAM: _problem,
     CONFLICT: "a merge left it in conflict",
     CONFLICT_MARKERS: "conflict markers of a merge",
+    WRONG_STATE: "the saved state differs from the log",
     STALE_VIEW: "the view is stale or damaged",
     EDITED_VIEW: "the view was edited by hand",
     TRACKED_VIEW: "a view that a merge brought into git",
@@ -198,6 +201,7 @@ _REMEDY: dict[str, Hint | Callable[[Data], Hint]] = {
         if data.get("owned")
         else Hint("holdfast leaves it as it is: edit it")
     ),
+    WRONG_STATE: Hint(Use("doctor.fix"), " rebuilds it from the log"),
     STALE_VIEW: Hint("the next command regenerates it"),
     EDITED_VIEW: Hint("left as it is; ", Use("sync"), " shows the changes and takes them in"),
     UNWRITTEN_VIEW: Hint("the next command writes it again"),

@@ -221,8 +221,16 @@ class SegmentSet:
         assert self.open is not None
         return self._fs.seek(self.open.fd, 0, SEEK_END)
 
-    def is_unchanged(self, size: int) -> bool:
-        """Whether the folder has not changed since it was listed, and the open segment has this length."""
+    def changed_at(self) -> int:
+        """The modification time of the open segment; 0 if it cannot be told."""
+        assert self.open is not None
+        try:
+            return self._fs.stat_handle(self.open.fd).st_mtime_ns
+        except OSError:
+            return 0
+
+    def is_unchanged(self, size: int, cursor: Cursor) -> bool:
+        """Whether the folder has not changed since it was listed, and the open segment is as the cursor has it."""
         if self.open is None:
             return False
         fs = self._fs
@@ -235,7 +243,9 @@ class SegmentSet:
         if folder.st_mtime_ns != self._folder_stamp or not folder.st_nlink:
             self._close_folder()  # there may be another one in its place
             return False
-        return fs.seek(self.open.fd, 0, SEEK_END) == size
+        found = fs.stat_handle(self.open.fd)
+        mark = cursor.marks.get(self.open.name, UNREAD)
+        return found.st_size == size and found.st_mtime_ns == (mark.changed or found.st_mtime_ns)
 
     def close_segment(self) -> None:
         if self.open is not None:
@@ -274,7 +284,7 @@ class SegmentSet:
         before, version, _, problems = cursor
         name = self.open.name
         _, _, lines, first, _, _, _ = before.get(name, UNREAD)
-        mark = made(Mark, (size, rows, lines + 1, first or commit_id, commit_id, line_sum, 0))
+        mark = made(Mark, (size, rows, lines + 1, first or commit_id, commit_id, line_sum, self.changed_at()))
         marks = {**before, name: mark}
         if before == self._verified:
             self._verified = marks
@@ -349,14 +359,16 @@ class SegmentSet:
             found = self._fs.stat(path)
         except FileNotFoundError:
             return None
-        if found.st_size == mark.offset and (trusted or found.st_mtime_ns == mark.changed):
-            return segments.Part(mark, mark, [], [], True, 0)
+        if found.st_size == mark.offset:
+            if found.st_mtime_ns == mark.changed or (trusted and not mark.changed):
+                return segments.Part(mark, mark, [], [], True, 0)
+            trusted = False  # written to and no longer than before: a byte may be another one
         if not mark.offset <= found.st_size <= mark.offset + _IN_MEMORY:
             return None  # cut, or so much is new that it is better read as a stream
         is_open = self.open is not None and path == self.open.path and found.st_ino == self.open.node
         fd = self.open.fd if is_open and self.open else self._fs.open(path, os.O_RDONLY)
         try:
-            if mark.offset and not self._ends_with(fd, mark):
+            if mark.offset and not (self._ends_with(fd, mark) and (trusted or self._is_sound(fd, mark))):
                 return None
             return segments.read_open_part(self._fs, fd, mark, found.st_size, found.st_mtime_ns)
         finally:
@@ -368,6 +380,11 @@ class SegmentSet:
         end = self._fs.read(fd, SUM_AND_END, max(0, mark.offset - SUM_AND_END))
         whole = bool(mark.sum) and end.endswith(b"\n")
         return whole and end.rstrip(b"\r\n").endswith(mark.sum.encode() + b'"}')
+
+    def _is_sound(self, fd: int, mark: Mark) -> bool:
+        """Whether all lines up to the mark are still those that were read then: a snapshot must not hide damage."""
+        part = segments.read_open_part(self._fs, fd, UNREAD, mark.offset, mark.changed, keep=False)
+        return not part.troubles and part.mark == mark
 
     def _read_all(self, names: list[str]) -> Tail:
         """Everything, from the first line on."""

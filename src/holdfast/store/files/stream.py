@@ -115,7 +115,7 @@ class Stream:
             and cursor == self._latest
             and self.lock.is_unchanged()
             and self._compared[0] == self.segments.generation
-            and self.segments.is_unchanged(state.size)
+            and self.segments.is_unchanged(state.size, cursor)
             and self._place.head.is_at(state.token, state.git_index)
         ):
             return UNCHANGED

@@ -419,6 +419,7 @@ class Workspace:
                     if isinstance(handle, Session):
                         found += publish.publish(handle)
                     handle.settle_down()
+                self._mirror(handle.stream)
             except HoldfastError as error:
                 from holdfast.store.faults import UNWRITTEN_VIEW
 
@@ -426,6 +427,11 @@ class Workspace:
                 data = {"problem": error.message}
                 found.append(Fault(UNWRITTEN_VIEW, handle.stream, handle.stream, data, harmless=True))
         return found
+
+    def _mirror(self, stream: str) -> None:
+        store = git_backed(self.store)
+        if store is not None and store.in_git:
+            store.mirror(stream)
 
     def close(self) -> None:
         """Write what views are stale, and give the store back."""

@@ -189,7 +189,7 @@ def _dispatch(given: list[str]) -> int:
     place = first_word(given)
     leading, name = given[:place], given[place] if place < len(given) else None
     if "-V" in leading or "--version" in leading:
-        from holdfast import __version__
+        from holdfast.version import __version__
 
         sys.stdout.write(f"holdfast {__version__}\n")
         return 0

@@ -31,6 +31,8 @@ GROUPS = {
         "handoff": "handoffs",
         "sessions": "sessions",
         "switch": "sessions",
+        "archive": "upkeep",
+        "restore": "upkeep",
     },
     "Work": {
         "decide": "decisions",
@@ -86,12 +88,6 @@ GROUPS = {
         "verify": "checks",
         "sync": "checks",
         "schema": "checks",
-    },
-    "Archive": {
-        "archive": "upkeep",
-        "restore": "upkeep",
-        "prune": "upkeep",
-        "rotate": "upkeep",
     },
     "Agents, programs and shells": {
         "install": "hosts",

@@ -14,6 +14,7 @@ from holdfast.fs.port import FileSystem
 from holdfast.fs.symlinks import refuse_links
 from holdfast.git.refs import GitHead
 from holdfast.store.files import segments
+from holdfast.store.files.blobs import Blobs
 from holdfast.store.files.identity import Identity
 from holdfast.store.files.journal import Habit
 from holdfast.store.files.segments import EVENTS
@@ -87,6 +88,7 @@ class FilesStore:
             self._habit,
         )
         self._place.identity.copied = self._part
+        self._blobs = Blobs(self._place)
 
     def _part(self, old: str, new: str) -> None:
         from holdfast.recovery import fork_identity
@@ -106,7 +108,7 @@ class FilesStore:
             handle = self._handle(stream)
         with handle.mutex:
             try:
-                return handle.append(plan, cursor, expect, op)
+                return self._blobs.append(handle, plan, cursor, expect, op)
             except OSError as error:
                 raise mapped(error, stream) from error
             except Newer as error:
@@ -121,7 +123,7 @@ class FilesStore:
                 tail = handle.read(None if newest_first else cursor, brief)
                 if newest_first:
                     return tail._replace(lines=self._backward(handle), restarted=True)
-                return tail
+                return self._blobs.attach(stream, tail)
             except OSError as error:
                 raise mapped(error, stream) from error
             except Newer as error:
@@ -129,7 +131,7 @@ class FilesStore:
 
     def _backward(self, handle: StreamFiles) -> Iterator[bytes]:
         try:
-            yield from handle.backward()
+            yield from self._blobs.attached(handle.stream, handle.backward())
         except OSError as error:
             raise mapped(error, handle.stream) from error
 

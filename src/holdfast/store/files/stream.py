@@ -118,6 +118,7 @@ class StreamFiles(StreamQuiet):
         return self._put(planned, memory, tail.cursor, tail.version, tail.head, since)
 
     def _first_with(self, op: str) -> codec.Commit | None:
+        from holdfast.store.files.blobs import Blobs
         from holdfast.store.files.op_index import Ops, matches
 
         if self._ops is None:
@@ -128,7 +129,7 @@ class StreamFiles(StreamQuiet):
         if self._ops.may_have(op):
             for line in self.backward():
                 if matches(line, op):
-                    return codec.decode(line)
+                    return codec.decode(Blobs(self._place).whole(self.stream, line))
         return None
 
     def _recall(self, tail: Tail) -> Memory:

@@ -19,7 +19,7 @@ from holdfast.fs import durable, posix
 from holdfast.fs.port import FileSystem
 from holdfast.recovery import fsck, pins
 from holdfast.store.files import segments
-from holdfast.store.files.padding import blanks_in
+from holdfast.store.files.padding import padding_in
 from holdfast.store.files.stream import StreamFiles
 from holdfast.store.files.stream_reader import Place
 
@@ -102,7 +102,7 @@ def _pieces(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
     for line in lines:
         tied, previous = codec.rechained(line, previous)
         piece.append(tied)
-        size += len(tied) + blanks_in(len(tied))
+        size += len(tied) + padding_in(len(tied))
         if size >= segments.FULL:
             yield piece
             piece, size, previous = [], 0, codec.GENESIS

@@ -16,7 +16,7 @@ from holdfast.core.hashing import blake2b
 from holdfast.errors import Newer
 from holdfast.fs import durable
 from holdfast.fs.port import FileSystem
-from holdfast.store.files.padding import OPEN, SPACE, laid_out, line_of
+from holdfast.store.files.padding import OPEN, SPACE, pad_line, line_of
 from holdfast.typed import Record
 
 SUFFIX = ".jsonl"
@@ -149,7 +149,7 @@ def shifted(stream: str, name: str, line: bytes) -> bytes:
         opening = OPEN + SPACE * (FIRST + SHIFTS + drawn % SHIFTS)
     else:
         opening = opening_of(stream, name)
-    return laid_out(name, commit_id, opening, line[:sum_at], line[sum_at:])
+    return pad_line(name, commit_id, opening, line[:sum_at], line[sum_at:])
 
 
 def folder_of(root: str, stream: str) -> str:

@@ -8,7 +8,7 @@ from holdfast.fs import durable
 from holdfast.fs.port import RELEASE
 from holdfast.store.files import segments
 from holdfast.store.files.journal import Journal
-from holdfast.store.files.padding import laid_out
+from holdfast.store.files.padding import pad_line
 from holdfast.store.files.segments import UNREAD
 from holdfast.store.files.stream_note import ALONE, LAG_MS, NOTHING, StreamNote
 from holdfast.store.files.stream_reader import Place, marks_in
@@ -80,7 +80,7 @@ class StreamPut(StreamNote):
     ) -> tuple[bytes, str]:
         """Write the line of a commit behind the ``size`` bytes that the segment has; returns it, and its sum."""
         body, end, line_sum = codec.sealed(content, commit_id, at, previous)
-        line = laid_out(self._segment, commit_id, self._opening, body, end)
+        line = pad_line(self._segment, commit_id, self._opening, body, end)
         try:
             done = self._fs.write(self._segment_fd, line)
             if done < len(line):  # hardly ever

@@ -13,10 +13,19 @@ from collections.abc import Iterable, Iterator
 from holdfast.core import codec, long_texts
 from holdfast.core.long_texts import LIMIT, Reference
 from holdfast.fs import durable
-from holdfast.fs.symlinks import refuse_links
+from holdfast.fs.symlinks import reject_symlinks
 from holdfast.recovery import pins
 from holdfast.store.files import segments
-from holdfast.store.protocol import Appended, Cursor, Fault, Given, Ground, Plan, Planned, Tail
+from holdfast.store.protocol import (
+    AppendContext,
+    Appended,
+    Cursor,
+    Fault,
+    Plan,
+    PrebuiltCommit,
+    PreparedCommit,
+    Tail,
+)
 from holdfast.typed import TYPE_CHECKING, made
 
 if TYPE_CHECKING:
@@ -46,52 +55,52 @@ class Blobs:
         stream = handle.stream
         lacking: list[Cursor] = []
 
-        def attached(ground: Ground) -> Ground:
-            tail = ground.tail
+        def attached(context: AppendContext) -> AppendContext:
+            tail = context.tail
             if not tail.lines:
-                return ground
+                return context
             whole = self.attach(stream, tail)
             if whole.cursor is not tail.cursor:
                 lacking.append(whole.cursor)
-            return ground._replace(tail=whole)
+            return context._replace(tail=whole)
 
-        def detached(ground: Ground) -> Planned:
-            return self.detach(stream, plan(attached(ground)))
+        def detached(context: AppendContext) -> PreparedCommit:
+            return self.detach(stream, plan(attached(context)))
 
         wrapped: Plan = detached
-        if type(plan) is Given:
-            planned, look, unread = plan
-            if planned.content is not None and len(planned.content) <= LIMIT:
-                wrapped = made(Given, (planned, lambda ground: look(attached(ground)), unread))
+        if type(plan) is PrebuiltCommit:
+            prepared, on_tail = plan
+            if prepared.content is not None and len(prepared.content) <= LIMIT:
+                wrapped = made(PrebuiltCommit, (prepared, lambda context: on_tail(attached(context))))
         appended = handle.append(wrapped, cursor, expect, op)
         return appended._replace(cursor=lacking[-1]) if lacking else appended
 
-    def detach(self, stream: str, planned: Planned) -> Planned:
+    def detach(self, stream: str, prepared: PreparedCommit) -> PreparedCommit:
         """What to write, without its long texts, which are durable when this returns."""
-        content = planned.content
+        content = prepared.content
         if content is None:
-            content = codec.content_of(planned.draft)
-        detached = long_texts.detach(planned.draft, content) if len(content) > LIMIT else None
+            content = codec.content_of(prepared.draft)
+        detached = long_texts.detach(prepared.draft, content) if len(content) > LIMIT else None
         if detached is None:
-            return planned._replace(content=content)
+            return prepared._replace(content=content)
         content, texts = detached
         for name, data in texts.items():
             self._store(stream, name, data)
-        return planned._replace(content=content)
+        return prepared._replace(content=content)
 
     def _store(self, stream: str, name: str, data: bytes) -> None:
         """Write a text, unless its file is there; either way it survives a power cut when this returns (I3)."""
         place = self._place
         folder = folder_of(place.root, stream)
         path = os.path.join(folder, name)
-        refuse_links(place.fs, place.root, os.path.relpath(folder, place.root))
+        reject_symlinks(place.fs, place.root, os.path.relpath(folder, place.root))
         if not self._is_stored(path, data):
             durable.make_folders(place.fs, folder)
             durable.replace(place.fs, path, data, tag=place.tag, durable=True)
         elif folder in self._named:
             place.fs.sync_folder(folder)
         if folder not in self._named:
-            durable.sync_names(place.fs, folder, os.path.dirname(place.root))
+            durable.fsync_dirs(place.fs, folder, os.path.dirname(place.root))
             self._named.add(folder)
         pins.link(place, stream, path)
 
@@ -127,7 +136,8 @@ class Blobs:
         whole = [self._whole(stream, line, faults) if codec.is_detached(line) else line for line in lines]
         if not faults:
             return tail._replace(lines=whole)
-        return tail._replace(lines=whole, faults=(*tail.faults, *faults), cursor={"missing": len(faults)})
+        cursor = {"missing": len(faults), "version": tail.version, "head": tail.head}
+        return tail._replace(lines=whole, faults=(*tail.faults, *faults), cursor=cursor)
 
     def attached(self, stream: str, lines: Iterable[bytes]) -> Iterator[bytes]:
         """Lines with their long texts, one by one."""

@@ -18,7 +18,7 @@ from holdfast.errors import Damaged, HoldfastError, NotFound
 from holdfast.fs import durable, posix
 from holdfast.fs.port import FileSystem
 from holdfast.recovery import fsck, pins
-from holdfast.store.files import segments
+from holdfast.store.files import blobs, segments
 from holdfast.store.files.padding import padding_in
 from holdfast.store.files.stream import StreamFiles
 from holdfast.store.files.stream_reader import Place
@@ -44,10 +44,11 @@ def archive(place: Place, handle: StreamFiles) -> None:
     }
     live = os.path.join(place.root, *handle.stream.split("/"))
     _move_files(place, live, segments.archive_of(place.root, handle.stream))
-    _move_files(place, handle.folder, events)
+    _move_files(place, handle.folder, events, left=blobs.FOLDER)
     if place.head.common is None:
         fsck.remove_folder(place, live)
-        fsck.remove_folder(place, handle.folder)
+        if not durable.names_in(place.fs, handle.folder):  # long texts stay where they are
+            fsck.remove_folder(place, handle.folder)
     # The links that protect segments from git now protect the joined ones.
     for name in joined:
         pins.keep(place, handle.stream, os.path.join(events, name))
@@ -119,9 +120,10 @@ def _write_piece(place: Place, stream: str, events: str, piece: list[bytes]) -> 
     return name
 
 
-def _move_files(place: Place, source: str, target: str) -> None:
+def _move_files(place: Place, source: str, target: str, left: str = "") -> None:
     """Everything beside the segments, one rename each; where a name is taken, the archived file gives way. The
-    segments go, and in a git repository a stub stays in every folder that had files."""
+    segments go, and in a git repository a stub stays in every folder that had files. ``left`` is a folder that stays.
+    """
     names = durable.names_in(place.fs, source)
     files = [name for name in names if not stat.S_ISDIR(place.fs.stat(os.path.join(source, name)).st_mode)]
     if files and segments.STUB not in files and place.head.common is not None:
@@ -131,6 +133,8 @@ def _move_files(place: Place, source: str, target: str) -> None:
         )
     for name in names:
         here, there = os.path.join(source, name), os.path.join(target, name)
+        if name == left:
+            continue
         if name not in files:
             durable.make_folders(place.fs, there)
             _move_files(place, here, there)

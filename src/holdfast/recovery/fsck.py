@@ -10,7 +10,7 @@ from holdfast.core import validation
 from holdfast.errors import HoldfastError
 from holdfast.fs import durable
 from holdfast.recovery import pins, quarantine
-from holdfast.store.files import segments
+from holdfast.store.files import blobs, segments
 from holdfast.store.files.stream import StreamFiles
 from holdfast.store.files.stream_reader import Place
 from holdfast.store.protocol import Fault
@@ -27,7 +27,7 @@ def check_streams(
     place: Place, streams: list[str], handle_of: Callable[[str], StreamFiles], *, fix: bool
 ) -> list[Fault]:
     """``check_stream`` for every stream, and segments that git does not take."""
-    from holdfast.recovery import behind_git
+    from holdfast.recovery import behind_git, long_texts
 
     suspects = behind_git.suspects(place)
     faults = []
@@ -35,6 +35,7 @@ def check_streams(
         handle = handle_of(stream)
         with handle.mutex:
             faults += check_stream(place, handle, fix=fix, suspects=suspects)
+            faults += long_texts.check(place, handle, fix=fix)
     return faults + _ignored(place)
 
 
@@ -59,7 +60,7 @@ def check_stream(
                 faults += _check_tail(place, handle.stream, path, where, fix=fix)
             elif segments.is_segment(name):
                 continue  # see _misplaced
-            elif durable.TEMP_MARK not in name and name != segments.STUB:
+            elif durable.TEMP_MARK not in name and name not in (segments.STUB, blobs.FOLDER):
                 faults.append(
                     Fault(handle.stream, where, "not a segment", harmless=True, action="it is not read")
                 )

@@ -28,7 +28,7 @@ def heal(workspace: Workspace) -> list[Fault]:
     from holdfast.workspace.heal_pages import heal_pages
 
     conflicted = porcelain.unmerged(store.root) if store.in_git else []
-    segments = [path for path in conflicted if path.endswith(".jsonl") and path.startswith("events/")]
+    segments = [path for path in conflicted if path.startswith("events/") and _is_of_log(path)]
     views = [path for path in conflicted if os.path.basename(path) in publish.VIEWS]
     marks = [path for path in conflicted if _is_mark(path)]
     faults = [_settled(store, path) for path in segments if store.settle_conflict(path)]
@@ -94,6 +94,13 @@ def files_store(workspace: Workspace) -> FilesStore | None:
 def _kept_out(path: str) -> Fault:
     """A view that another branch has in git, where views stay out of it."""
     return Fault("", path, "a view that a merge brought into git", harmless=True, action="no longer tracked")
+
+
+def _is_of_log(path: str) -> bool:
+    """Whether a file is a segment or a long text."""
+    from holdfast.recovery import long_texts
+
+    return path.endswith(".jsonl") or long_texts.is_text(path)
 
 
 def _is_mark(path: str) -> bool:

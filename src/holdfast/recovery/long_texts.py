@@ -34,8 +34,9 @@ def check(place: Place, handle: StreamFiles, *, fix: bool) -> list[Fault]:
         faults = [
             _restored(place, handle.stream, name, size, fix=fix)
             for name, size in named.items()
-            if not _is_right(place, os.path.join(folder, name), name, size)
+            if _right(place, handle.stream, name, size) is None
         ]
+        faults += _malformed(place, handle)
         found = durable.names_in(place.fs, folder)
         unused = [name for name in found if name not in named and durable.TEMP_MARK not in name]
         return [*faults, *_unused(place, handle.stream, unused, fix=fix)]
@@ -47,9 +48,27 @@ def _named(handle: StreamFiles) -> dict[str, int]:
     return {found.hash: found.size for line in lines for found in long_texts.references_in(line)}
 
 
-def _is_right(place: Place, path: str, name: str, size: int) -> bool:
-    data = blobs.read(place, path, size)
-    return data is not None and long_texts.hash_of(data) == name
+def _malformed(place: Place, handle: StreamFiles) -> Iterator[Fault]:
+    """Lines with a right sum whose texts are all there and do not make the line that was written: somebody else wrote
+    them."""
+    for line in filter(codec.is_detached, handle.read(None).lines):
+        references = long_texts.references_in(line)
+        found = {
+            reference: text.decode("utf-8", "replace")
+            for reference in references
+            if (text := _right(place, handle.stream, *reference[1:])) is not None
+        }
+        complete = len(found) == len(set(references))
+        if complete and not long_texts.attach(line, found.__getitem__)[1]:
+            what = f"the commit {codec.id_of(line)} names its long texts in a malformed way"
+            where = f"{segments.EVENTS}/{handle.stream}"
+            yield Fault(handle.stream, where, what, action="the commit is used as it is")
+
+
+def _right(place: Place, stream: str, name: str, size: int) -> bytes | None:
+    """The bytes of a text, if its file has the right ones."""
+    data = blobs.read(place, os.path.join(blobs.folder_of(place.root, stream), name), size)
+    return data if data is not None and long_texts.hash_of(data) == name else None
 
 
 def _restored(place: Place, stream: str, name: str, size: int, *, fix: bool) -> Fault:
@@ -59,9 +78,7 @@ def _restored(place: Place, stream: str, name: str, size: int, *, fix: bool) -> 
     there = place.fs.exists(path)
     what = blobs.CHANGED if there else blobs.MISSING
     if not fix:
-        return Fault(
-            stream, where, what, action="the commit is used; `holdfast doctor --fix` looks for the text"
-        )
+        return blobs.lost(stream, name, what)
     for origin, data in _elsewhere(place, stream, name, where, size):
         if long_texts.hash_of(data) == name:
             if there:

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 FOLDER = "blobs"
 MISSING = "a long text is missing"
 CHANGED = "a long text is not the one that was written"
-MALFORMED = "a line names its long texts in a malformed way"
 _IN_MEMORY = 8 << 20
 """Long texts up to this size are attached at once when a whole stream is read; larger ones as the reader goes."""
 
@@ -149,20 +148,14 @@ class Blobs:
         return self._whole(stream, line, []) if codec.is_detached(line) else line
 
     def _whole(self, stream: str, line: bytes, faults: list[Fault]) -> bytes:
-        before = len(faults)
-
         def text_of(reference: Reference) -> str:
             text = self._text(stream, reference)
             if text is None:
-                where = f"{segments.EVENTS}/{stream}/{FOLDER}/{reference.hash}"
-                faults.append(_fault(stream, where, MISSING))
-                return f"[{MISSING}: {where}]"
+                faults.append(lost(stream, reference.hash))
+                return f"[{MISSING}: {faults[-1].where}]"
             return text
 
-        whole, right = long_texts.attach(line, text_of)
-        if not right and len(faults) == before:
-            faults.append(_fault(stream, f"{segments.EVENTS}/{stream}", f"{MALFORMED}: {codec.id_of(line)}"))
-        return whole
+        return long_texts.attach(line, text_of)[0]
 
     def _text(self, stream: str, reference: Reference) -> str | None:
         for path in (self._path(stream, reference.hash), *pins.paths(self._place, stream, reference.hash)):
@@ -196,5 +189,7 @@ def read(place: Place, path: str, size: int) -> bytes | None:
         place.fs.close(fd)
 
 
-def _fault(stream: str, where: str, what: str) -> Fault:
+def lost(stream: str, name: str, what: str = MISSING) -> Fault:
+    """A text that cannot be read."""
+    where = f"{segments.EVENTS}/{stream}/{FOLDER}/{name}"
     return Fault(stream, where, what, action="the commit is used; `holdfast doctor --fix` looks for the text")

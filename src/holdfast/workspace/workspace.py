@@ -54,13 +54,13 @@ def open_workspace(
     by: str | None = None,
     origin: str = "agent",
     secrets: str | None = None,
-    way: str = "library",
+    channel: str = "library",
 ) -> Workspace:
     """Open the workspace at ``where``: a folder, a URL, HOLDFAST_URL, or the one found from here upwards.
 
     ``user`` owns the sessions that are started; ``by`` names the actor in every commit (else HOLDFAST_AGENT,
     else the user). ``secrets`` says what becomes of secrets in what is written: ``refuse``,
-    ``redact`` or ``allow``; without it, the settings decide, which can differ by ``way``.
+    ``redact`` or ``allow``; without it, the settings decide, which can differ by ``channel``.
     """
     environment = os.environ
     target = os.fspath(where) if where is not None else environment.get("HOLDFAST_URL")
@@ -76,7 +76,7 @@ def open_workspace(
         by=by or environment.get("HOLDFAST_AGENT") or name,
         origin=origin,
         secrets=secrets,
-        way=way,
+        channel=channel,
     )
 
 
@@ -95,17 +95,17 @@ class Workspace:
         by: str,
         origin: str = "agent",
         secrets: str | None = None,
-        way: str = "library",
+        channel: str = "library",
     ) -> None:
         if origin not in codec.ORIGINS:
             raise Refused(f"An origin is one of {', '.join(codec.ORIGINS)}, not {origin!r}.")
         self.store = store
         self.user = user
-        if way not in secrets_filter.WAYS:
-            raise Refused(f"A way in is one of {', '.join(secrets_filter.WAYS)}, not {way!r}.")
+        if channel not in secrets_filter.CHANNELS:
+            raise Refused(f"A channel is one of {', '.join(secrets_filter.CHANNELS)}, not {channel!r}.")
         self.origin = origin
         self.secrets = None if secrets is None else secrets_filter.checked(secrets, "secrets")
-        self.way = way
+        self.channel = channel
         self.new_key: bytes | None = None
         self.by = str(secrets_filter.passed_value(self, checked_text(by, "actor", cap=NAME_CAP), "actor")[0])
         self._stale: dict[str, Handle] = {}

@@ -2,7 +2,7 @@
 
 A sync of a file that has grown also writes its new length, in a transaction of the file system. Bytes that replace
 others in a file of fixed length are on the disk sooner, and processes with a journal each do not wait for one another
-(docs/decisions/0042-journals.md). A line still goes to its segment first, where everybody reads it; the journal only
+(docs/decisions/0020-journals.md). A line still goes to its segment first, where everybody reads it; the journal only
 makes sure of it. ``replay`` reads what a process that died has left.
 """
 

@@ -1,4 +1,4 @@
-"""Padding in the lines of a segment, against git's rename detection (docs/decisions/0023-unlike-segments.md).
+"""Padding in the lines of a segment, against git's rename detection (docs/decisions/0012-padding.md).
 
 Git takes a new file for a removed one under another name if half of its pieces are the same. More than half of every
 usual line is its own: a short one by its id, time and sum, a longer one by padding that follows from its segment and

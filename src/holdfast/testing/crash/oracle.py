@@ -40,7 +40,7 @@ def files_engine(root: str, fs: FileSystem) -> Store:
 
 
 class Past(Protocol):
-    """What is known of the life before the cut; a ``Bench`` knows it."""
+    """What is known of the life before the cut; a ``Fixture`` knows it."""
 
     top: str
     attempted: dict[str, list[str]]

@@ -14,7 +14,8 @@ import holdfast
 from holdfast.core import codec, long_texts
 from holdfast.core.codec import Draft, Event
 from holdfast.errors import Forbidden, HoldfastError
-from holdfast.store.files.engine import FilesStore, segments
+from holdfast.recovery.files_store import FilesStore
+from holdfast.store.files import segments
 from holdfast.store.files.padding import line_of
 from holdfast.store.protocol import AppendContext, PreparedCommit
 from holdfast.testing.plans import saying, texts, wall_clock

@@ -9,16 +9,15 @@ from collections.abc import Iterator
 from holdfast.core import codec, long_texts
 from holdfast.fs import durable
 from holdfast.git import porcelain
-from holdfast.recovery import pins, quarantine
-from holdfast.store.files import blobs, segments
+from holdfast.store.files import blobs, pins, quarantine, segments
 from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.store.files.stream import StreamFiles
-    from holdfast.store.files.stream_reader import Place
+    from holdfast.store.files.place import Place
+    from holdfast.store.files.stream import Stream
 
 DAY_MS = 86_400_000
 """A text that no commit names is removed after a day."""
@@ -26,10 +25,10 @@ UNUSED = "a long text that no commit names"
 RESTORED = "the text is restored"
 
 
-def check(place: Place, handle: StreamFiles, *, fix: bool) -> list[Fault]:
+def check(place: Place, handle: Stream, *, fix: bool) -> list[Fault]:
     """Every text of a stream that is missing or changed, and files that no commit names."""
     folder = blobs.folder_of(place.root, handle.stream)
-    with handle.holding():
+    with handle.lock:
         named = _named(handle)
         faults = [
             _restored(place, handle.stream, name, size, fix=fix)
@@ -42,13 +41,13 @@ def check(place: Place, handle: StreamFiles, *, fix: bool) -> list[Fault]:
         return [*faults, *_unused(place, handle.stream, unused, fix=fix)]
 
 
-def _named(handle: StreamFiles) -> dict[str, int]:
+def _named(handle: Stream) -> dict[str, int]:
     """The texts that the commits of a stream name, with their sizes."""
     lines = filter(codec.is_detached, handle.read(None).lines)
     return {found.hash: found.size for line in lines for found in long_texts.references_in(line)}
 
 
-def _malformed(place: Place, handle: StreamFiles) -> Iterator[Fault]:
+def _malformed(place: Place, handle: Stream) -> Iterator[Fault]:
     """Lines with a right sum whose texts are all there and do not make the line that was written: somebody else wrote
     them."""
     for line in filter(codec.is_detached, handle.read(None).lines):
@@ -122,7 +121,7 @@ def _unused(place: Place, stream: str, names: list[str], *, fix: bool) -> list[F
     return faults
 
 
-def bring_back(place: Place, handle_of: Callable[[str], StreamFiles]) -> list[Fault]:
+def bring_back(place: Place, handle_of: Callable[[str], Stream]) -> list[Fault]:
     """Every pinned text that a commit names and the working tree has lost. Not in the middle of a rebase, whose next
     step may bring the same file."""
     if place.head.is_replaying():
@@ -135,7 +134,7 @@ def bring_back(place: Place, handle_of: Callable[[str], StreamFiles]) -> list[Fa
         if names <= present:
             continue
         handle = handle_of(stream)
-        with handle.mutex, handle.holding():
+        with handle.mutex, handle.lock:
             for name, size in _named(handle).items():
                 if name in names - present:
                     faults.append(_restored(place, stream, name, size, fix=True))

@@ -10,7 +10,7 @@ from holdfast.typed import TYPE_CHECKING
 from holdfast.workspace import publish
 
 if TYPE_CHECKING:
-    from holdfast.store.files.engine import FilesStore
+    from holdfast.recovery.files_store import FilesStore
     from holdfast.workspace.workspace import Workspace
 
 
@@ -86,7 +86,7 @@ def files_store(workspace: Workspace) -> FilesStore | None:
     """The workspace's files engine; None on other engines, which git knows nothing of."""
     if workspace.store.capabilities.name != "files":
         return None
-    from holdfast.store.files.engine import FilesStore
+    from holdfast.recovery.files_store import FilesStore
 
     return workspace.store if isinstance(workspace.store, FilesStore) else None
 

@@ -8,7 +8,7 @@ from holdfast.core import concepts, contested, timestamps
 from holdfast.core.stream import last_part, owner
 from holdfast.core.text import one_line
 from holdfast.errors import Refused, Usage
-from holdfast.store.files.engine import FilesStore
+from holdfast.recovery.files_store import FilesStore
 from holdfast.workspace.session import Session
 from holdfast.workspace.workspace import POINTER, Workspace, wall_clock
 

@@ -284,7 +284,7 @@ class Workspace:
         from holdfast.workspace.attachments import Beside
 
         if self.store.capabilities.name == "files":
-            from holdfast.store.files.engine import FilesStore
+            from holdfast.recovery.files_store import FilesStore
 
             store = self.store
             assert isinstance(store, FilesStore)

@@ -14,8 +14,7 @@ from holdfast.core import codec, long_texts
 from holdfast.core.long_texts import LIMIT, Reference
 from holdfast.fs import durable
 from holdfast.fs.symlinks import reject_symlinks
-from holdfast.recovery import pins
-from holdfast.store.files import segments
+from holdfast.store.files import pins, segments
 from holdfast.store.protocol import (
     AppendContext,
     Appended,
@@ -29,8 +28,8 @@ from holdfast.store.protocol import (
 from holdfast.typed import TYPE_CHECKING, made
 
 if TYPE_CHECKING:
-    from holdfast.store.files.stream import StreamFiles
-    from holdfast.store.files.stream_reader import Place
+    from holdfast.store.files.place import Place
+    from holdfast.store.files.stream import Stream
 
 FOLDER = "blobs"
 MISSING = "a long text is missing"
@@ -48,7 +47,7 @@ class Blobs:
         """Folders whose own names this process has made durable."""
 
     def append(
-        self, handle: StreamFiles, plan: Plan, cursor: Cursor, expect: int | None, op: str | None
+        self, handle: Stream, plan: Plan, cursor: Cursor, expect: int | None, op: str | None
     ) -> Appended:
         """Append what a plan decides on, which sees full lines; its long texts are stored before its line."""
         stream = handle.stream

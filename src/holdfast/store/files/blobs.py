@@ -114,6 +114,8 @@ class Blobs:
                 return False
             fs.sync(fd)
             return True
+        except OSError:
+            return False  # a second sync would prove nothing (I7)
         finally:
             fs.close(fd)
 

@@ -15,8 +15,7 @@ from collections.abc import Iterable, Iterator
 from holdfast.core import codec
 from holdfast.core.stream import checked_stream
 from holdfast.errors import Damaged, HoldfastError, NotFound
-from holdfast.fs import durable, posix
-from holdfast.fs.port import FileSystem
+from holdfast.fs import durable
 from holdfast.recovery import fsck
 from holdfast.store.files import blobs, pins, segments
 from holdfast.store.files.padding import padding_in
@@ -216,11 +215,3 @@ def _size(place: Place, folder: str) -> int:
         found = place.fs.stat(os.path.join(folder, name))
         total += _size(place, os.path.join(folder, name)) if stat.S_ISDIR(found.st_mode) else found.st_size
     return total
-
-
-def is_used(root: str, fs: FileSystem = posix) -> bool:
-    """Whether there is anything in a workspace's ``history/``, without looking into it."""
-    try:
-        return bool(fs.names(os.path.join(root, "history")))
-    except OSError:
-        return False

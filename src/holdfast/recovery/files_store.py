@@ -3,16 +3,38 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from holdfast.core.stream import is_stream_name
-from holdfast.store.files.engine import FilesEngine
+from holdfast.fs import posix
+from holdfast.fs.port import FileSystem
+from holdfast.git.refs import UNSEARCHED, Repository
+from holdfast.store.files.engine import FilesEngine, random_bits
+from holdfast.store.files.journal import JournalPolicy
 from holdfast.store.files.segments import EVENTS
 from holdfast.store.oserror import translate_oserror
-from holdfast.store.protocol import Fault
+from holdfast.store.protocol import ARCHIVE, ATTACHMENTS, GIT, LISTING, Fault
+
+_EXTENSIONS = frozenset([ARCHIVE, ATTACHMENTS, GIT, LISTING])
 
 
 class FilesStore(FilesEngine):
-    """A workspace folder."""
+    """A workspace folder, with the optional protocols of the files engine."""
+
+    def __init__(
+        self,
+        root: str,
+        *,
+        clock: Callable[[], int],
+        fs: FileSystem = posix,
+        bits: Callable[[int], int] = random_bits,
+        journal_policy: JournalPolicy | None = None,
+        repository: Repository | None = UNSEARCHED,
+    ) -> None:
+        super().__init__(
+            root, clock=clock, fs=fs, bits=bits, journal_policy=journal_policy, repository=repository
+        )
+        self.capabilities = self.capabilities._replace(extensions=_EXTENSIONS)
 
     def forget(self, stream: str) -> None:
         from holdfast.recovery import fsck, restore
@@ -54,6 +76,10 @@ class FilesStore(FilesEngine):
         except OSError as error:
             raise translate_oserror(error, "history") from error
 
+    def has_archive(self) -> bool:
+        """Whether anything lies in ``history/``, without looking into it."""
+        return bool(self._folders("history"))
+
     def size_of(self, stream: str) -> int:
         """Bytes on the disk, over all files of a stream."""
         from holdfast.recovery import archive
@@ -78,11 +104,11 @@ class FilesStore(FilesEngine):
         except OSError as error:
             raise translate_oserror(error, self.root) from error
 
-    def kept_sessions(self, known: set[str]) -> list[str]:
+    def pinned_sessions(self, known: set[str]) -> list[str]:
         """Sessions of which commits are only kept out of git's reach, or of which nothing is ``known`` but that."""
         from holdfast.recovery import restore
 
-        return restore.kept_sessions(self._place, self._handle, known)
+        return restore.pinned_sessions(self._place, self._handle, known)
 
     def stream_at(self, folder: str) -> str:
         """The stream whose files or segments lie in a folder (relative to the workspace), live or archived; or none."""

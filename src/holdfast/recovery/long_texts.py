@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from holdfast.core import codec, long_texts
 from holdfast.fs import durable
 from holdfast.git import porcelain
+from holdfast.store import faults
 from holdfast.store.files import blobs, pins, quarantine, segments
 from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING
@@ -21,47 +22,49 @@ if TYPE_CHECKING:
 
 DAY_MS = 86_400_000
 """A text that no commit names is removed after a day."""
-UNUSED = "a long text that no commit names"
-RESTORED = "the text is restored"
 
 
 def check(place: Place, handle: Stream, *, fix: bool) -> list[Fault]:
     """Every text of a stream that is missing or changed, and files that no commit names."""
     folder = blobs.folder_of(place.root, handle.stream)
     with handle.lock:
-        named = _named(handle)
-        faults = [
+        lines = _without_texts(handle)
+        named = _named(lines)
+        problems = [
             _restored(place, handle.stream, name, size, fix=fix)
             for name, size in named.items()
             if _right(place, handle.stream, name, size) is None
         ]
-        faults += _malformed(place, handle)
+        problems += _malformed(place, handle.stream, lines)
         found = durable.names_in(place.fs, folder)
         unused = [name for name in found if name not in named and durable.TEMP_MARK not in name]
-        return [*faults, *_unused(place, handle.stream, unused, fix=fix)]
+        return [*problems, *_unused(place, handle.stream, unused, fix=fix)]
 
 
-def _named(handle: Stream) -> dict[str, int]:
-    """The texts that the commits of a stream name, with their sizes."""
-    lines = filter(codec.is_detached, handle.read(None).lines)
+def _without_texts(handle: Stream) -> list[bytes]:
+    """The lines of a stream whose long texts are elsewhere."""
+    return list(filter(codec.is_detached, handle.read(None).lines))
+
+
+def _named(lines: list[bytes]) -> dict[str, int]:
+    """The texts that lines name, with their sizes."""
     return {found.hash: found.size for line in lines for found in long_texts.references_in(line)}
 
 
-def _malformed(place: Place, handle: Stream) -> Iterator[Fault]:
+def _malformed(place: Place, stream: str, lines: list[bytes]) -> Iterator[Fault]:
     """Lines with a right sum whose texts are all there and do not make the line that was written: somebody else wrote
     them."""
-    for line in filter(codec.is_detached, handle.read(None).lines):
+    for line in lines:
         references = long_texts.references_in(line)
         found = {
             reference: text.decode("utf-8", "replace")
             for reference in references
-            if (text := _right(place, handle.stream, *reference[1:])) is not None
+            if (text := _right(place, stream, *reference[1:])) is not None
         }
         complete = len(found) == len(set(references))
         if complete and not long_texts.attach(line, found.__getitem__)[1]:
-            what = f"the commit {codec.id_of(line)} names its long texts in a malformed way"
-            where = f"{segments.EVENTS}/{handle.stream}"
-            yield Fault(handle.stream, where, what, action="the commit is used as it is")
+            data = {"commit": codec.id_of(line)}
+            yield Fault(faults.MALFORMED_TEXTS, stream, f"{segments.EVENTS}/{stream}", data)
 
 
 def _right(place: Place, stream: str, name: str, size: int) -> bytes | None:
@@ -75,26 +78,24 @@ def _restored(place: Place, stream: str, name: str, size: int, *, fix: bool) -> 
     path = os.path.join(blobs.folder_of(place.root, stream), name)
     where = os.path.relpath(path, place.root)
     there = place.fs.exists(path)
-    what = blobs.CHANGED if there else blobs.MISSING
-    if not fix:
-        return blobs.lost(stream, name, what)
-    for origin, data in _elsewhere(place, stream, name, where, size):
+    kind = faults.CHANGED_TEXT if there else faults.MISSING_TEXT
+    for data in _elsewhere(place, stream, name, where, size) if fix else ():
         if long_texts.hash_of(data) == name:
             if there:
                 changed = durable.read_whole(place.fs, path)
                 quarantine.save_aside(place, stream, path, changed, "a changed text, before it was restored")
             _write(place, stream, path, data)
-            return Fault(stream, where, what, harmless=True, action=f"{RESTORED} from {origin}")
-    return Fault(stream, where, what, action="no copy of it was found; the commit is used without it")
+            return Fault(kind, stream, where, done=faults.RECOVERED, harmless=True)
+    return blobs.lost(stream, name, kind)
 
 
-def _elsewhere(place: Place, stream: str, name: str, where: str, size: int) -> Iterator[tuple[str, bytes]]:
+def _elsewhere(place: Place, stream: str, name: str, where: str, size: int) -> Iterator[bytes]:
     for pin in pins.paths(place, stream, name):
         if (data := blobs.read(place, pin, size)) is not None:
-            yield "a pin", data
+            yield data
     for version in porcelain.versions(place.root, where) if place.head.common else ():
         if (data := porcelain.content(place.root, version.blob)) is not None:
-            yield version.where, data
+            yield data
 
 
 def _write(place: Place, stream: str, path: str, data: bytes) -> None:
@@ -108,17 +109,17 @@ def _write(place: Place, stream: str, path: str, data: bytes) -> None:
 def _unused(place: Place, stream: str, names: list[str], *, fix: bool) -> list[Fault]:
     """A crash between a text and its line leaves a file that nobody needs. The caller holds the stream, so nobody is
     about to write the line."""
-    faults = []
+    found = []
     old = (place.clock() - DAY_MS) * 1_000_000
     for name in names:
         path = os.path.join(blobs.folder_of(place.root, stream), name)
-        what = UNUSED if long_texts.is_hash(name) else "not a long text"
-        action = "it is not read"
+        done = ""
         if fix and long_texts.is_hash(name) and place.fs.stat(path).st_mtime_ns < old:
             place.fs.unlink(path)
-            action = "removed"
-        faults.append(Fault(stream, os.path.relpath(path, place.root), what, harmless=True, action=action))
-    return faults
+            done = faults.REMOVED
+        where = os.path.relpath(path, place.root)
+        found.append(Fault(faults.UNUSED_TEXT, stream, where, done=done, harmless=True))
+    return found
 
 
 def bring_back(place: Place, handle_of: Callable[[str], Stream]) -> list[Fault]:
@@ -126,7 +127,7 @@ def bring_back(place: Place, handle_of: Callable[[str], Stream]) -> list[Fault]:
     step may bring the same file."""
     if place.head.is_replaying():
         return []
-    faults = []
+    found = []
     for stream, pinned in pins.held(place):
         names = {os.path.basename(pin) for pin in pinned if long_texts.is_hash(os.path.basename(pin))}
         present = set(durable.names_in(place.fs, blobs.folder_of(place.root, stream))) if names else set()
@@ -135,16 +136,16 @@ def bring_back(place: Place, handle_of: Callable[[str], Stream]) -> list[Fault]:
             continue
         handle = handle_of(stream)
         with handle.mutex, handle.lock:
-            for name, size in _named(handle).items():
+            for name, size in _named(_without_texts(handle)).items():
                 if name in names - present:
-                    faults.append(_restored(place, stream, name, size, fix=True))
-    return faults
+                    found.append(_restored(place, stream, name, size, fix=True))
+    return found
 
 
-def _drop_old(place: Place, found: list[str]) -> None:
+def _drop_old(place: Place, dropped: list[str]) -> None:
     """A text that has been in the working tree for a month needs no pin."""
     old = (place.clock() - pins.MONTH_MS) * 1_000_000
-    for pin in found:
+    for pin in dropped:
         if place.fs.stat(pin).st_mtime_ns < old:
             pins.drop(place, pin)
 

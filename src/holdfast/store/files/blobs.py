@@ -14,6 +14,7 @@ from holdfast.core import codec, long_texts
 from holdfast.core.long_texts import LIMIT, Reference
 from holdfast.fs import durable
 from holdfast.fs.symlinks import reject_symlinks
+from holdfast.store import faults
 from holdfast.store.files import pins, segments
 from holdfast.store.protocol import (
     AppendContext,
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from holdfast.store.files.stream import Stream
 
 FOLDER = "blobs"
-MISSING = "a long text is missing"
-CHANGED = "a long text is not the one that was written"
 _IN_MEMORY = 8 << 20
 """Long texts up to this size are attached at once when a whole stream is read; larger ones as the reader goes."""
 
@@ -132,12 +131,12 @@ class Blobs:
             size = sum(reference.size for line in without for reference in long_texts.references_in(line))
             if size > _IN_MEMORY:
                 return tail._replace(lines=self.attached(stream, lines))
-        faults: list[Fault] = []
-        whole = [self._whole(stream, line, faults) if codec.is_detached(line) else line for line in lines]
-        if not faults:
+        found: list[Fault] = []
+        whole = [self._whole(stream, line, found) if codec.is_detached(line) else line for line in lines]
+        if not found:
             return tail._replace(lines=whole)
-        cursor = {"missing": len(faults), "version": tail.version, "head": tail.head}
-        return tail._replace(lines=whole, faults=(*tail.faults, *faults), cursor=cursor)
+        cursor = {"missing": len(found), "version": tail.version, "head": tail.head}
+        return tail._replace(lines=whole, faults=(*tail.faults, *found), cursor=cursor)
 
     def attached(self, stream: str, lines: Iterable[bytes]) -> Iterator[bytes]:
         """Lines with their long texts, one by one."""
@@ -148,12 +147,12 @@ class Blobs:
         """The full line."""
         return self._whole(stream, line, []) if codec.is_detached(line) else line
 
-    def _whole(self, stream: str, line: bytes, faults: list[Fault]) -> bytes:
+    def _whole(self, stream: str, line: bytes, found: list[Fault]) -> bytes:
         def text_of(reference: Reference) -> str:
             text = self._text(stream, reference)
             if text is None:
-                faults.append(lost(stream, reference.hash))
-                return f"[{MISSING}: {faults[-1].where}]"
+                found.append(lost(stream, reference.hash))
+                return f"[{found[-1].what}: {found[-1].where}]"
             return text
 
         return long_texts.attach(line, text_of)[0]
@@ -190,7 +189,6 @@ def read(place: Place, path: str, size: int) -> bytes | None:
         place.fs.close(fd)
 
 
-def lost(stream: str, name: str, what: str = MISSING) -> Fault:
+def lost(stream: str, name: str, kind: str = faults.MISSING_TEXT) -> Fault:
     """A text that cannot be read."""
-    where = f"{segments.EVENTS}/{stream}/{FOLDER}/{name}"
-    return Fault(stream, where, what, action="the commit is used; `holdfast doctor --fix` looks for the text")
+    return Fault(kind, stream, f"{segments.EVENTS}/{stream}/{FOLDER}/{name}")

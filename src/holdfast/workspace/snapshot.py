@@ -8,7 +8,8 @@ wrong with it costs no more than folding the stream again. It has two lines: wha
 from __future__ import annotations
 
 import json
-from zlib import crc32
+from zlib import compress, crc32, decompress
+from zlib import error as NotCompressed
 
 from holdfast import __version__
 from holdfast.core import fold, ids
@@ -19,7 +20,7 @@ from holdfast.typed import Any
 
 EVERY = LONG_TAIL
 """Commits between two snapshots: what an opening has to fold at most, whatever the length of the history."""
-_RELEASE = f"{__version__}.{fold.RELEASE}.3"
+_RELEASE = f"{__version__}.{fold.RELEASE}.4"
 """Of what is in a snapshot, and how: another one is not used."""
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -138,7 +139,8 @@ class WorkingSet:
             "archived": state.get("archived"),
             "shown": self.shown if self._kind == "session" else {},
         }
-        body = b"\n".join([_encode(top).encode(), _encode(state).encode()])
+        # Compressed, the snapshot of a small session takes one block of the disk and not two.
+        body = compress(b"\n".join([_encode(top).encode(), _encode(state).encode()]), 1)
         self._saved = self.version
         try:
             self._store.put(self._note, b"%08x %s" % (crc32(body), body))
@@ -153,11 +155,11 @@ class WorkingSet:
         try:
             if int(note[:8], 16) != crc32(body):
                 return
-            line, _, state = body.partition(b"\n")
+            line, _, state = decompress(body).partition(b"\n")
             top = json.loads(line)
             if top["release"] != _RELEASE or top["version"] <= self.version:
                 return
-        except (ValueError, KeyError):
+        except (ValueError, KeyError, NotCompressed):
             return
         self._pending = []
         self._state, self._top, self._body = None, top, state

@@ -8,8 +8,7 @@ wrong with it costs no more than folding the stream again. It has two lines: wha
 from __future__ import annotations
 
 import json
-from zlib import compress, crc32, decompress
-from zlib import error as NotCompressed
+import zlib
 
 from holdfast import __version__
 from holdfast.core import fold, ids
@@ -140,10 +139,10 @@ class WorkingSet:
             "shown": self.shown if self._kind == "session" else {},
         }
         # Compressed, the snapshot of a small session takes one block of the disk and not two.
-        body = compress(b"\n".join([_encode(top).encode(), _encode(state).encode()]), 1)
+        body = zlib.compress(b"\n".join([_encode(top).encode(), _encode(state).encode()]), 1)
         self._saved = self.version
         try:
-            self._store.put(self._note, b"%08x %s" % (crc32(body), body))
+            self._store.put(self._note, b"%08x %s" % (zlib.crc32(body), body))
         except HoldfastError:
             pass  # only a cache, and often of a commit that is acknowledged: no reason to fail
 
@@ -153,13 +152,13 @@ class WorkingSet:
             return
         body = note[9:]
         try:
-            if int(note[:8], 16) != crc32(body):
+            if int(note[:8], 16) != zlib.crc32(body):
                 return
-            line, _, state = decompress(body).partition(b"\n")
+            line, _, state = zlib.decompress(body).partition(b"\n")
             top = json.loads(line)
             if top["release"] != _RELEASE or top["version"] <= self.version:
                 return
-        except (ValueError, KeyError, NotCompressed):
+        except (ValueError, KeyError, zlib.error):
             return
         self._pending = []
         self._state, self._top, self._body = None, top, state

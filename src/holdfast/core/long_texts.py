@@ -17,6 +17,8 @@ from holdfast.typed import Any, Record
 LIMIT = 4096
 """Bytes of a text that stays in its line."""
 HASH_LENGTH = 64
+FOLDER = "blobs"
+"""Where the texts of a stream are, in the folder of its segments."""
 _BLOBS = b',"blobs":'
 _escaped = json.encoder.encode_basestring
 
@@ -38,6 +40,12 @@ def hash_of(text: bytes) -> str:
 
 def is_hash(name: str) -> bool:
     return len(name) == HASH_LENGTH and not name.strip("0123456789abcdef")
+
+
+def is_path(path: str) -> bool:
+    """Whether a path (relative to the workspace) is that of a stored text."""
+    *folders, folder, name = ["", "", *path.split("/")]
+    return folders[2:3] == ["events"] and folder == FOLDER and is_hash(name)
 
 
 def detach(draft: Draft, whole: bytes) -> tuple[Detached, dict[str, bytes]] | None:

@@ -7,10 +7,11 @@ import os
 import stat
 
 from holdfast.core import validation
+from holdfast.core.long_texts import FOLDER as TEXTS
 from holdfast.errors import HoldfastError
 from holdfast.fs import durable
 from holdfast.store import faults
-from holdfast.store.files import blobs, pins, quarantine, segments
+from holdfast.store.files import pins, quarantine, segments
 from holdfast.store.files.place import Place
 from holdfast.store.files.stream import Stream
 from holdfast.store.protocol import Fault
@@ -56,7 +57,7 @@ def check_stream(
                 found += _check_tail(place, handle.stream, path, where, fix=fix)
             elif segments.is_segment(name):
                 continue  # see _misplaced
-            elif durable.TEMP_MARK not in name and name not in (segments.STUB, blobs.FOLDER):
+            elif durable.TEMP_MARK not in name and name not in (segments.STUB, TEXTS):
                 found.append(Fault(faults.NOT_A_SEGMENT, handle.stream, where, harmless=True))
         return [*found, *_misplaced(place, handle.stream), *_check_owner(place, handle, fix=fix)]
 
@@ -81,13 +82,13 @@ def _misplaced(place: Place, stream: str) -> list[Fault]:
 
 def _check_owner(place: Place, handle: Stream, *, fix: bool) -> list[Fault]:
     """An archive that does not say whose it is."""
-    from holdfast.recovery import archive
+    from holdfast.recovery import owner
 
-    if not archive.lacks_owner(place, handle):
+    if not owner.lacks_owner(place, handle):
         return []
     if fix:
-        archive.name_owner(place, handle)
-    where = f"{archive.folder_of(place, handle.stream)}/{archive.OWNER}"
+        owner.name_owner(place, handle)
+    where = f"{owner.folder_of(place, handle.stream)}/{owner.OWNER}"
     done = faults.REWRITTEN if fix else ""
     return [Fault(faults.MISSING_OWNER, handle.stream, where, done=done, harmless=True)]
 

@@ -160,13 +160,3 @@ def settle(place: Place, stream: str, where: str) -> bool:
             _write(place, stream, path, data)
             return True
     return False
-
-
-def is_text(path: str) -> bool:
-    """Whether a path (relative to the workspace) is that of a long text."""
-    folder, name = os.path.split(path)
-    return (
-        path.startswith(f"{segments.EVENTS}/")
-        and os.path.basename(folder) == blobs.FOLDER
-        and long_texts.is_hash(name)
-    )

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Iterator
 
 from holdfast.core import codec, long_texts
-from holdfast.core.long_texts import LIMIT, Reference
+from holdfast.core.long_texts import FOLDER, LIMIT, Reference
 from holdfast.fs import durable
 from holdfast.fs.symlinks import reject_symlinks
 from holdfast.store import faults
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from holdfast.store.files.place import Place
     from holdfast.store.files.stream import Stream
 
-FOLDER = "blobs"
 _IN_MEMORY = 8 << 20
 """Long texts up to this size are attached at once when a whole stream is read; larger ones as the reader goes."""
 

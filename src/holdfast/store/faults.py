@@ -30,6 +30,14 @@ REMOVED_COMMITS = "removed-commits"
 """Commits that git removed from the working tree before a git commit had them. Data: ``commits``."""
 REMOVED_TEXT = "removed-text"
 """A message text that git removed from the working tree before a git commit had it."""
+MISSING_TEXT = "missing-text"
+"""A long text that a commit names and that is not there."""
+CHANGED_TEXT = "changed-text"
+"""A long text whose file has other bytes than were written."""
+UNUSED_TEXT = "unused-text"
+"""A file among the long texts that no commit names: a crash between a text and its line leaves one."""
+MALFORMED_TEXTS = "malformed-texts"
+"""A commit that names its long texts in a way that no release writes. Data: ``commit``."""
 PENDING_JOURNAL = "pending-journal"
 """The journal of a process that died, where nothing can be written."""
 MISPLACED_SEGMENT = "misplaced-segment"
@@ -152,6 +160,10 @@ _WHAT: dict[str, str | Callable[[Data], str]] = {
         f"{_commits(data)} that git removed from the working tree before a git commit had them"
     ),
     REMOVED_TEXT: "a text that git removed from the working tree before a git commit had it",
+    MISSING_TEXT: "a long text is missing",
+    CHANGED_TEXT: "a long text is not the one that was written",
+    UNUSED_TEXT: "a long text that no commit names",
+    MALFORMED_TEXTS: lambda data: f"the commit {data['commit']} names its long texts in a malformed way",
     PENDING_JOURNAL: "the journal of a process that died; its commits may be missing here",
     MISPLACED_SEGMENT: _owner,
     NOT_A_SEGMENT: "not a segment",
@@ -192,6 +204,10 @@ _REMEDY: dict[str, Hint | Callable[[Data], Hint]] = {
     BEHIND_GIT: Hint(Use("doctor.fix"), " restores them from git"),
     LOST_COMMITS: Hint(Use("heal"), " restores them from a copy, if there is one"),
     REMOVED_COMMITS: Hint(Use("heal"), " recovers them"),
+    MISSING_TEXT: Hint("the commit is used without it; ", Use("doctor.fix"), " looks for the text"),
+    CHANGED_TEXT: Hint("the commit is used without it; ", Use("doctor.fix"), " looks for the text"),
+    UNUSED_TEXT: Hint("not read; ", Use("doctor.fix"), " removes it after a day"),
+    MALFORMED_TEXTS: Hint("the commit is used as it is"),
     PENDING_JOURNAL: Hint("the first command that can write to the workspace replays it"),
     MISPLACED_SEGMENT: Hint("not read; ", Use("heal"), " moves it where it belongs"),
     NOT_A_SEGMENT: Hint("not read"),

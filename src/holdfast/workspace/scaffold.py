@@ -20,6 +20,8 @@ format = 1
 GITATTRIBUTES = """\
 # Segments are bytes that only their writer appends to: no line-ending conversion, no textual merge.
 *.jsonl -text merge=binary
+# Long texts, named by their hash.
+events/**/blobs/* -text merge=binary
 # Long messages are kept with their hash.
 message-*.txt -text
 # Views are made from segments; the next command makes them anew whatever a merge left.

@@ -41,23 +41,23 @@ class ProjectFolder:
     def write(self, name: str, data: bytes) -> str:
         """Put a file in the place of what is there, with the permissions that it had; returns its path."""
         path = self._path(name)
-        mode = stat.S_IMODE(self._fs.stat(path).st_mode) if self._is_file(path) else None
+        self._is_file(path)  # refuses a link
         if name == HANDOFF:
             durable.make_folders(self._fs, os.path.dirname(path))
         # By way of a folder that git does not look into: a temp file beside the page would be seen, and committed.
         aside = os.path.join(self.root, FOLDER, "local")
         try:
             durable.make_folders(self._fs, aside)
-            self._replace(path, data, mode, aside)
+            self._replace(path, data, aside)
         except OSError as error:
             if error.errno not in (errno.EXDEV, errno.EACCES, errno.EPERM, errno.EROFS):
                 raise
-            self._replace(path, data, mode, "")  # .state is mounted from elsewhere
+            self._replace(path, data, "")  # .state is mounted from elsewhere
         return path
 
-    def _replace(self, path: str, data: bytes, mode: int | None, aside: str) -> None:
+    def _replace(self, path: str, data: bytes, aside: str) -> None:
         tag = f"{os.getpid():x}"
-        durable.replace(self._fs, path, data, tag=tag, durable=True, mode=mode, by_way_of=aside)
+        durable.replace(self._fs, path, data, tag=tag, durable=True, by_way_of=aside)
 
     def remove(self, name: str) -> None:
         path = self._path(name)

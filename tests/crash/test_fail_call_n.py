@@ -99,12 +99,12 @@ def _history(bench: Bench) -> None:
 
 
 def _journals(bench: Bench) -> None:
-    bench.habit = JOURNALS
+    bench.journal_policy = JOURNALS
 
 
 def _busy(bench: Bench) -> None:
     bench.settle_folders()
-    bench.habit = JOURNALS
+    bench.journal_policy = JOURNALS
     bench.cursors = {}
 
 

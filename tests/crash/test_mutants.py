@@ -147,7 +147,7 @@ def test_a_journal_that_goes_before_its_segment_is_synced_is_caught(monkeypatch:
         honest(place, handle, name, entries)
 
     def taken_over(bench: Bench) -> None:
-        bench.habit = JOURNALS
+        bench.journal_policy = JOURNALS
         dying = KilledAt(bench.fs, 1 << 30)
         bench.append(bench.store(dying))
         dying.die()

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from holdfast.core.codec import ALONE, GENESIS, Commit, Draft, Event, content_of, decode, rechained
-from holdfast.store.protocol import Cursor, Given, Ground, Plan, Planned, Store
+from holdfast.store.protocol import AppendContext, Cursor, Plan, PrebuiltCommit, PreparedCommit, Store
 
 MAX_TEXT = 700
 
@@ -55,18 +55,18 @@ def append(
     """Append the commit of an operation id; returns when the store says that it is safe.
 
     With ``cursors``, each store goes on from its own last commit; otherwise it reads everything each time. ``hurried``:
-    as a busy writer does that has no rule to ask, leaves unread what others wrote, and cannot repeat the operation.
+    as a busy writer does that has no rule to ask and cannot repeat the operation.
     """
     draft = Draft(events_of(op), "witness", "tool", None if hurried else op)
-    planned = Planned(draft, {}, content_of(draft), quiet=len(draft.events) == 1)
+    prepared = PreparedCommit(draft, {}, content_of(draft))
 
-    def plan(ground: Ground) -> Planned:
-        return planned
+    def plan(context: AppendContext) -> PreparedCommit:
+        return prepared
 
     cursor = cursors.get(store) if cursors is not None else None
-    given: Plan = Given(planned, plan, unread=True) if hurried else plan
+    given: Plan = PrebuiltCommit(prepared, plan) if hurried else plan
     done = store.append(stream, given, cursor=cursor, expect=expect, op=draft.op)
-    if cursors is not None and done.cursor is not None:
+    if cursors is not None:
         cursors[store] = done.cursor
     return Acknowledged(stream, op, done.commit.id, done.commit.sum)
 

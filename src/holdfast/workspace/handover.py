@@ -123,8 +123,11 @@ def mark_pause(session: Handle) -> None:
     paused = parts.value(state, "status") == "paused"
     found = folder.read(CONTINUE)
     if paused:
+        from holdfast.git.integration import exclude
         from holdfast.views.pages import continue_here
 
+        # Of this place only: the session itself is what other clones see. In git it would stop merges.
+        exclude(session.workspace.where, CONTINUE)
         _write_page(folder, CONTINUE, continue_here(state))
     elif found is not None and seal.condition(found) == "intact" and _tells_of(found, session):
         folder.remove(CONTINUE)

@@ -37,7 +37,7 @@ def heal_pages(workspace: Workspace) -> list[Fault]:
     for name in (CONTINUE, HANDOFF, AGENTS):
         if name not in conflicted:
             continue
-        settled = _merged_around(workspace, folder) if name == AGENTS else _made_anew(workspace, folder, name)
+        settled = _merged_around(workspace, folder) if name == AGENTS else regenerate(workspace, folder, name)
         if settled and porcelain.stage(folder.root, [name]):
             action = "merged, the block made anew" if name == AGENTS else "made anew"
             faults.append(Fault("", name, "a merge left it in conflict", harmless=True, action=action))
@@ -67,7 +67,7 @@ def check_markers(workspace: Workspace, *, fix: bool, but: tuple[str, ...] = ())
         where = f"{name}:{line}"
         if name in (CONTINUE, HANDOFF):
             if fix:
-                _made_anew(workspace, folder, name)
+                regenerate(workspace, folder, name)
             action = "made anew" if fix else "`holdfast heal` makes it anew"
             faults.append(Fault("", where, publish.MARKERS, harmless=True, action=action))
         else:
@@ -84,7 +84,8 @@ def _content(folder: ProjectFolder, name: str) -> bytes | None:
         return None
 
 
-def _made_anew(workspace: Workspace, folder: ProjectFolder, name: str) -> bool:
+def regenerate(workspace: Workspace, folder: ProjectFolder, name: str) -> bool:
+    """Write a page again from the newest session that it names; remove it if there is none."""
     from holdfast.views.pages import continue_here, handoff_md
 
     told = _sessions_in(workspace, folder.read(name) or b"")

@@ -32,6 +32,8 @@ class WorkingSet:
         self.head = ids.ZERO
         self.faults: tuple[Fault, ...] = ()
         self.cursor: Cursor = None
+        self.verified = ids.ZERO
+        """An earlier head that the stream is known to have: that of the snapshot, or of the last publishing."""
         self._store = store
         self._stream = stream
         self._note = f"local/snapshots/{stream.replace('/', '+')}"
@@ -67,7 +69,8 @@ class WorkingSet:
     def _start_over(self) -> None:
         """Know nothing: the next reading is of the whole stream."""
         self.version = self._saved = 0
-        self.head, self.cursor, self.faults = ids.ZERO, None, ()
+        self.head = self.verified = ids.ZERO
+        self.cursor, self.faults = None, ()
         self._state, self._top, self._body, self._pending = None, {}, b"", []
 
     @property
@@ -103,6 +106,7 @@ class WorkingSet:
         if tail.restarted:
             state = fold.fold(fold.blank(self._kind), tail.lines)
             self._state, self._top, self._body, self._pending, self._saved = state, {}, b"", [], 0
+            self.verified = ids.ZERO
         elif tail.lines:
             self._pending += tail.lines
             self._durable = False
@@ -163,4 +167,4 @@ class WorkingSet:
         self._state, self._top, self._body = None, top, state
         self.cursor = top["cursor"]
         self.version = self._saved = top["version"]
-        self.head = top["head"] or ids.ZERO
+        self.head = self.verified = top["head"] or ids.ZERO

@@ -16,14 +16,7 @@ def _init_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--views",
         choices=("git", "local"),
-        default="git",
-        help="local: keep STATE.md and state.json out of git",
-    )
-    parser.add_argument(
-        "--merge-driver",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help="have this clone merge views without conflicts (asked on a terminal)",
+        help="git: track STATE.md and state.json; local: keep them out of git (default for a new workspace)",
     )
     parser.add_argument(
         "--install",
@@ -85,23 +78,11 @@ def _tell_git(root: str, arguments: argparse.Namespace) -> list[str]:
     told = []
     if arguments.views == "local" and integration.keep_views_local(root):
         told.append("Views stay out of git.")
-    driver = arguments.merge_driver
-    if driver is None and arguments.views != "local" and not arguments.json:
-        driver = _ask(root)
-    if driver and integration.register_driver(root):
-        told.append("This clone merges views without conflicts.")
+    if arguments.views == "git" and integration.track_views(root):
+        told.append("Views can be added to git.")
     if arguments.commit_hook:
         told.append(integration.install_hook(root))
     return told
-
-
-def _ask(root: str) -> bool:
-    """Ask a person at a terminal, once: everybody else has said no by saying nothing."""
-    from holdfast.git.integration import has_driver, in_git
-
-    if not _is_terminal() or not in_git(root) or has_driver(root):
-        return False
-    return _agreed("Register a merge driver in this clone's git config, so that views never conflict?")
 
 
 def _is_terminal() -> bool:
@@ -146,7 +127,7 @@ COMMANDS = {
         (
             "holdfast init",
             "holdfast init path/to/project",
-            "holdfast init --merge-driver --commit-hook",
+            "holdfast init --commit-hook",
             "holdfast init --install auto",
         ),
     ),

@@ -278,6 +278,15 @@ class FilesStore:
 
         return restore.kept_sessions(self._place, self._handle, known)
 
+    def has_elsewhere(self, stream: str, commit_id: str) -> bool:
+        """Whether git or a pin has a commit that the stream lacks: of another branch, stashed, reset."""
+        from holdfast.recovery import elsewhere
+
+        try:
+            return elsewhere.has(self._place, stream, commit_id)
+        except OSError as error:
+            raise translate_oserror(error, stream) from error
+
     def is_stream(self, name: str) -> bool:
         """Whether this is a stream with segments of its own: not one that is wholly in the archive."""
         return is_stream_name(name) and any(

@@ -6,7 +6,7 @@ import os
 from importlib import import_module
 
 from holdfast.core import codec, fold
-from holdfast.core.stream import flat
+from holdfast.core.stream import PROJECT, flat, last_part
 from holdfast.fs import durable, posix
 from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING, Any
@@ -47,12 +47,12 @@ def publish(session: Session) -> list[Fault]:
             continue
         faults += _replace(session, name, found, fix=False)
     working_set.verified = working_set.head
-    return faults + _heal_page(session)
+    return faults + _heal_page(session.workspace)
 
 
-def _heal_page(session: Session) -> list[Fault]:
+def _heal_page(workspace: Workspace, *, fix: bool = True) -> list[Fault]:
     """Regenerate ``handoff/latest.md`` if git merged two versions of it. Mostly there is none, which costs one call."""
-    top, folder = os.path.split(session.workspace.where)
+    top, folder = os.path.split(workspace.where)
     path = f"{top}/{HANDOFF}"
     if folder != ".state" or not posix.exists(path):
         return []
@@ -62,14 +62,22 @@ def _heal_page(session: Session) -> list[Fault]:
         return []
     if seal.condition(found) != "merged":
         return []
+    what = "git merged two versions of the page"
+    if not fix:
+        return [Fault("", HANDOFF, what, harmless=True, action="the next command makes it anew")]
     from holdfast.workspace.heal_pages import regenerate
     from holdfast.workspace.project_files import ProjectFolder
 
-    aside = aside_note(session.stream, os.path.basename(HANDOFF), MERGED)
-    session.workspace.store.put(aside, found)
-    regenerate(session.workspace, ProjectFolder(top), HANDOFF)
-    what = f"git merged two versions of the page; it was saved as {aside}"
-    return [Fault(session.stream, HANDOFF, what, harmless=True, action="made anew")]
+    aside = aside_note(_session_named(workspace, found), os.path.basename(HANDOFF), MERGED)
+    workspace.store.put(aside, found)
+    regenerate(workspace, ProjectFolder(top), HANDOFF)
+    return [Fault("", HANDOFF, f"{what}; it was saved as {aside}", harmless=True, action="made anew")]
+
+
+def _session_named(workspace: Workspace, page: bytes) -> str:
+    """The stream that a page is about: what is kept of the page is forgotten with it."""
+    streams = workspace.store.streams("sessions/")
+    return next((s for s in streams if f"session: {last_part(s)}\n".encode() in page), PROJECT)
 
 
 def check(workspace: Workspace, *, fix: bool, quick: bool = False) -> list[Fault]:
@@ -89,7 +97,7 @@ def check(workspace: Workspace, *, fix: bool, quick: bool = False) -> list[Fault
             verdict, detail = judge(session, name, found)
             action = _ACTIONS.get(verdict, "the next command makes it anew")
             faults += _fault(session, name, verdict, detail, action) or [_stale(session, name, action)]
-    return faults
+    return faults + _heal_page(workspace, fix=fix)
 
 
 def _replace(session: Session, name: str, found: bytes | None, *, fix: bool) -> list[Fault]:

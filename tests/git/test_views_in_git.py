@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -237,3 +238,37 @@ def test_a_hook_of_somebody_else_is_left_alone(repository: Path, git, capsys) ->
     assert main(["init", "--commit-hook"]) == 1
     assert hook.read_text() == "#!/bin/sh\n"
     assert "hook-commit-message" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "commands",
+    [
+        [["checkout", "-q", "--detach", "HEAD~1"]],
+        [["reset", "-q", "--hard", "HEAD~1"]],
+        [["revert", "--no-edit", "HEAD"]],
+        [["reset", "-q", "--soft", "HEAD~1"], ["stash", "push", "-q"]],
+        [["reset", "-q", "HEAD~1"], ["stash", "push", "-q", "-u"]],
+        [["reset", "-q", "--soft", "HEAD~1"], ["rm", "-q", "-r", "-f", ".state/events"], ["reset", "-q"]],
+        [["reset", "-q", "HEAD~1"], ["clean", "-q", "-fd"]],
+    ],
+)
+@pytest.mark.parametrize("pinned", [True, False])
+def test_a_commit_that_git_still_has_is_not_lost(
+    session: str, repository: Path, git, capsys, commands: list[list[str]], pinned: bool
+) -> None:
+    """Git took segments away and left views that it does not track: nothing is lost, and views are regenerated."""
+    git("add", "-A")
+    git("commit", "-q", "-m", "begin")
+    assert main(["note", "on this branch only"]) == 0
+    git("add", "-A")
+    git("commit", "-q", "-m", "more")
+    view = repository / ".state" / "sessions" / session / "STATE.md"
+    assert "on this branch only" in view.read_text()
+    if not pinned:
+        shutil.rmtree(repository / ".git" / "holdfast" / "kept")
+    for command in commands:
+        git(*command)
+    capsys.readouterr()
+    if main(["status", "--session", session]) == 0:
+        assert "on this branch only" not in view.read_text()
+    assert "lost" not in capsys.readouterr().err

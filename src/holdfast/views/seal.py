@@ -16,6 +16,8 @@ _LENGTH = 16
 _HASH_AT = len(MARK) + ids.ID_LENGTH + len("+00000000 ")
 ADDED = _HASH_AT - len(MARK) + _LENGTH
 """Characters by which a seal makes a view longer."""
+_NESTED = ("   ", "  }", "  ]")
+"""Lines of JSON that hold no key of the outermost object."""
 _SHAPE = str.maketrans(dict.fromkeys("0123456789abcdefghijklmnopqrstuvwxyz", "x"))
 """Makes ids, hashes and timestamps of two versions look the same."""
 
@@ -46,7 +48,8 @@ def condition(found: bytes) -> str:
     """What became of a view.
 
     ``intact``; ``broken`` (empty, garbage or conflict markers: nothing to keep); ``merged`` (git joined the lines of
-    two versions, as its union driver does: both seals are there); or ``edited``. Line endings do not count.
+    two versions, as its union driver does: seals and timestamps of both are there); or ``edited``. Line endings do not
+    count.
     """
     try:
         text = plain(found)
@@ -62,7 +65,7 @@ def condition(found: bytes) -> str:
     start = at + _HASH_AT
     if _hash(text[:start] + text[start + _LENGTH :]) == text[start : start + _LENGTH]:
         return "intact"
-    return "merged" if _seals(text) > 1 else "edited"
+    return "merged" if _is_merged(text) else "edited"
 
 
 def plain(found: bytes) -> str:
@@ -70,11 +73,20 @@ def plain(found: bytes) -> str:
     return found.decode().replace("\r\n", "\n")
 
 
-def _seals(text: str) -> int:
-    """How many seals a text has where a view has its one: at the beginning of a line, in JSON as a value."""
-    starts = (MARK, f'"seal": "{MARK}')
-    seals = {line.strip() for line in text.split("\n") if line.lstrip().startswith(starts)}
-    return sum(ids.is_commit_id(_head(seal)) for seal in seals)
+def _is_merged(text: str) -> bool:
+    """Whether a field is there twice that a view has once: before its title, or as a key of its JSON; a second seal
+    can be anywhere."""
+    fields: set[str] = set()
+    titled = False
+    for line in text.split("\n"):
+        titled = titled or line.startswith("# ")
+        name, colon, _ = line.partition(": ")
+        if not colon or line.startswith(_NESTED) or (titled and not line.startswith(MARK)):
+            continue
+        if name in fields:
+            return True
+        fields.add(name)
+    return False
 
 
 def _head(text: str) -> str:

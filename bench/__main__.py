@@ -12,7 +12,7 @@ from typing import Any
 
 from bench import machine, ours, peers, raw, report, targets
 from bench.contender import Contender
-from bench.sections import append, hooks, mcp, opening, processes, startup
+from bench.sections import append, hooks, mcp, opening, processes, startup, verbs
 from bench.settings import FULL, QUICK, SECTIONS
 
 CONTENDERS: tuple[Contender, ...] = (
@@ -46,6 +46,8 @@ def main() -> None:
         "settings": {"name": "quick" if arguments.quick else "full", **settings._asdict()},
     }
     try:
+        if "verbs" in arguments.only:
+            result["verbs"] = verbs.run(settings, folder, say, arguments.before)
         if "append" in arguments.only:
             result["append"] = append.run(settings, CONTENDERS, folder, say)
         if "open" in arguments.only:
@@ -83,6 +85,11 @@ def _arguments() -> argparse.Namespace:
         help=f"sections out of {','.join(SECTIONS)}",
     )
     parser.add_argument("--folder", help="measure on the disk of this folder (default: the temporary folder)")
+    parser.add_argument(
+        "--before",
+        metavar="PYTHON",
+        help="interpreter with another release of holdfast, for the verbs section",
+    )
     return parser.parse_args()
 
 

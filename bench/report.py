@@ -11,6 +11,7 @@ Row = dict[str, Any]
 def render(result: Row) -> str:
     parts = [_head(result["machine"], result["settings"])]
     for key, draw in (
+        ("verbs", _verbs),
         ("append", _append),
         ("open", _open),
         ("processes", _processes),
@@ -58,6 +59,33 @@ def _bracket(spread: Row | None, form: str = "{:.2f}") -> str:
     if spread is None:
         return "-"
     return f"{form.format(spread['median'])} [{form.format(spread['q1'])}-{form.format(spread['q3'])}]"
+
+
+def _verbs(rows: Sequence[Row]) -> str:
+    heads = (
+        "verb",
+        "engine",
+        "rhythm",
+        "release",
+        "x raw write + sync",
+        "p50 us",
+        "p95 us",
+        "mean us",
+        "samples",
+    )
+    body = [
+        (
+            row["verb"],
+            row["engine"],
+            row["rhythm"],
+            row["release"],
+            _bracket(row["ratio"]),
+            *(f"{row['us'][key]:.0f}" for key in ("p50", "p95", "mean")),
+            str(row["samples"]),
+        )
+        for row in sorted(rows, key=lambda row: (row["rhythm"], row["engine"], row["verb"], row["release"]))
+    ]
+    return _table("0. What users run", heads, body)
 
 
 def _append(rows: Sequence[Row]) -> str:
@@ -217,4 +245,4 @@ def _mcp(rows: Sequence[Row]) -> str:
 def _targets(verdicts: Sequence[Row]) -> str:
     heads = ("target", "wanted", "aim", "measured", "")
     body = [(v["target"], v["wanted"], v["aim"], v["measured"], v["verdict"]) for v in verdicts]
-    return _table("7. Figures to reach", heads, body)
+    return _table("7. Targets", heads, body)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-SECTIONS = ("append", "open", "processes", "startup", "mcp", "hooks")
+SECTIONS = ("verbs", "append", "open", "processes", "startup", "mcp", "hooks")
 
 
 class Settings(NamedTuple):
@@ -22,6 +22,10 @@ class Settings(NamedTuple):
     race_seconds: float
     startup_rounds: int
     mcp_rounds: int
+    verb_rounds: int
+    verb_block: int
+    verb_paced: int
+    """Calls of each program at 4 per second, over all verbs."""
 
 
 FULL = Settings(
@@ -37,6 +41,9 @@ FULL = Settings(
     race_seconds=2.0,
     startup_rounds=40,
     mcp_rounds=40,
+    verb_rounds=40,
+    verb_block=10,
+    verb_paced=240,
 )
 
 QUICK = Settings(
@@ -52,4 +59,7 @@ QUICK = Settings(
     race_seconds=0.6,
     startup_rounds=6,
     mcp_rounds=6,
+    verb_rounds=5,
+    verb_block=5,
+    verb_paced=16,
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bench import ours
-from bench.sections import mcp
+from bench.sections import mcp, verbs
 from bench.sections.append import ALL
 from bench.sections.startup import status_row
 
@@ -18,18 +18,25 @@ APPEND_AIM = 1.1
 FLAT_LIMIT = 1.1
 OPEN_FLAT_LIMIT = 1.5
 OPEN_LIMIT_MS = 5.0
-RACE_RAW_LIMIT = 0.7
+RACE_RAW_LIMIT = 0.6
 RACE_SQLITE_LIMIT = 2.0
 RACE_WORST_MS = 500.0
-STATUS_LIMIT = 4.0
+STATUS_LIMIT = 3.0
 STATUS_AIM = 3.0
+VERB_LIMIT = 1.15
 HOOK_LIMITS = {"prompt": 4.0, "stop": 4.0, "session start": 6.0}
 HOOK_AIM = 3.0
 MCP_LIMIT = 2.0
 
 
 def judge(result: Result) -> list[Verdict]:
-    verdicts = [*_append(result.get("append")), *_open(result.get("open")), *_race(result), *_startup(result)]
+    verdicts = [
+        *_verbs(result.get("verbs")),
+        *_append(result.get("append")),
+        *_open(result.get("open")),
+        *_race(result),
+        *_startup(result),
+    ]
     return [*verdicts, *_mcp(result), *_hooks(result)]
 
 
@@ -53,6 +60,34 @@ def _cell(section: Result | None, name: str, key: str, value: int) -> Result | N
             found: Result = row
             return found
     return None
+
+
+def _verbs(section: Result | None) -> list[Verdict]:
+    """None of the figures is much worse than in the release before, and their sum is better."""
+    if not section or verbs.BEFORE not in section["sums"]:
+        return []
+    found = []
+    for key in ("p50", "p95", "mean"):
+        worst = max(verbs.changes(section), key=lambda change: change["ratio"][key])
+        name = f"{worst['verb']} on {worst['engine']}, {worst['rhythm']}"
+        sums = section["sums"]
+        found += [
+            _verdict(
+                f"verbs, {key}: worst against before ({name})",
+                f"<= {VERB_LIMIT}",
+                worst["ratio"][key],
+                lambda v: v <= VERB_LIMIT,
+                "{:.2f}",
+            ),
+            _verdict(
+                f"verbs, {key}: sum of all against before",
+                "<= 1",
+                sums[verbs.AFTER][key] / sums[verbs.BEFORE][key],
+                lambda v: v <= 1,
+                "{:.2f}",
+            ),
+        ]
+    return found
 
 
 def _append(section: Result | None) -> list[Verdict]:

@@ -8,6 +8,7 @@ import pytest
 from tests.views.example import mid_task, started
 
 from holdfast.core import actions
+from holdfast.edge.cli import hints
 from holdfast.errors import NotFound, Refused, Usage
 from holdfast.testing.hostile import TEXTS
 from holdfast.workspace.session import Session
@@ -88,7 +89,7 @@ def test_reading_actions_write_nothing() -> None:
         ("/close-loop LOOP-001", Usage, "takes ID OUTCOME"),
         ("/close-loop", Usage, "takes ID OUTCOME"),
         ("/skip-task", Usage, "takes REASON"),
-        ("/complete-phase now", Usage, "takes nothing more"),
+        ("/complete-phase now", Usage, "takes no arguments"),
         ("/explore-loop LOOP-001 LOOP-002", Usage, "takes one id"),
         ("/close-loop LOOP-077 x", NotFound, "LOOP-077"),
         ("/skip-to-phase Nowhere at all", Refused, "There is no phase"),
@@ -105,7 +106,7 @@ def test_what_is_not_on_the_menu_is_refused_and_changes_nothing(
         session.do(action)
     assert session.version == version
     if error is Refused and "phase" not in message:
-        assert "/add-loop QUESTION" in caught.value.hint
+        assert "/add-loop QUESTION" in hints.text(caught.value.hint)
 
 
 def test_a_second_discussion_is_refused_with_the_reason() -> None:

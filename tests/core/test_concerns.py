@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from holdfast.edge.cli import hints
 from holdfast.errors import NotFound, Refused
 from holdfast.testing.strategies import Replica, World
 
@@ -14,7 +15,7 @@ def test_a_risk_has_a_severity_and_an_outcome(session: Replica) -> None:
     assert session.state["risks"]["open"]["R-1"]["severity"] == "high"
     with pytest.raises(Refused) as refused:
         session.add_risk("x", severity="dire")
-    assert refused.value.hint == "One of: low, medium, high, critical."
+    assert hints.text(refused.value.hint) == "One of: low, medium, high, critical."
     session.close_risk("R-1", "moved to v2")
     assert session.state["risks"]["closed"][0]["outcome"] == "moved to v2"
     assert session.state["risks"]["open"] == {}
@@ -24,7 +25,7 @@ def test_a_blocker_is_closed_once(session: Replica) -> None:
     """Closing again is refused and says when and by whom it was closed."""
     session.add_blocker("No access")
     session.close_blocker("b-1", "granted")
-    with pytest.raises(Refused, match=r"closed before.*agent-kk"):
+    with pytest.raises(Refused, match=r"closed already.*agent-kk"):
         session.close_blocker("B-1", "again")
 
 

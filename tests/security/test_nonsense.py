@@ -141,12 +141,12 @@ def test_doctor_names_a_commit_that_makes_no_sense(place: tuple[str, Path], what
 
 
 def test_no_commit_is_acknowledged_behind_the_last_id(place: tuple[str, Path]) -> None:
-    """A commit with the last id that there can be stops the session with a clear error; nothing is lost."""
+    """A commit with the largest possible id stops the session with a clear error; nothing is lost."""
     session = work(place)
     where = smuggle(place, session.stream, body(f"{ids.LAST}-{WRITER}"))
     with reopened(place) as workspace:
         again = workspace.session(session.id)
-        with pytest.raises(Damaged, match="last id"):
+        with pytest.raises(Damaged, match="largest possible id"):
             again.note("lost")
         assert [decision["text"] for decision in workspace.recover()] == ["this"]
         assert where in {fault.where for fault in workspace.doctor()}

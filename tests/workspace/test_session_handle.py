@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
+from holdfast.edge.cli import hints
 from holdfast.errors import Conflict, NoSession, NotFound, NoWorkspace, Refused, TooLarge, Usage
 from holdfast.testing.hostile import TEXTS
 from holdfast.workspace.workspace import Workspace
@@ -50,7 +51,7 @@ def test_settling_twice_is_refused_and_says_when_it_was_settled(workspace: Works
     session.decide("A", because="b")
     session.settle("D-1", "done")
     version = session.version
-    with pytest.raises(Refused, match="was settled before"):
+    with pytest.raises(Refused, match="is settled already"):
         session.settle("D-1", "again")
     assert session.version == version
 
@@ -136,7 +137,7 @@ def test_state_at_a_version_and_at_a_moment(workspace: Workspace) -> None:
     assert session.diff(3, 4) == [{"what": "phase", "change": "set", "before": "plan", "after": "build"}]
     with pytest.raises(NotFound):
         session.at(99)
-    with pytest.raises(Usage, match="neither a version nor a moment"):
+    with pytest.raises(Usage, match="neither a version nor a timestamp"):
         session.at(1.5)  # type: ignore[arg-type]
 
 
@@ -252,7 +253,7 @@ def test_no_workspace_and_no_session_say_what_to_do(
     """The search ends at the git root; the error says how to begin."""
     with pytest.raises(NoSession) as no_session:
         holdfast.open().session()
-    assert "holdfast start" in no_session.value.hint
+    assert "holdfast start" in hints.text(no_session.value.hint)
     inner = project / "deep" / "er"
     inner.mkdir(parents=True)
     monkeypatch.chdir(inner)

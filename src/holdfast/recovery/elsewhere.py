@@ -9,12 +9,11 @@ from holdfast.core import codec, ids
 from holdfast.core.stream import last_part
 from holdfast.fs import durable
 from holdfast.git import porcelain
-from holdfast.recovery import pins, restore
-from holdfast.store.files.segments import EVENTS
+from holdfast.store.files import pins, segments
 from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from holdfast.store.files.stream_reader import Place
+    from holdfast.store.files.place import Place
 
 
 def has(place: Place, stream: str, commit_id: str) -> bool:
@@ -22,14 +21,17 @@ def has(place: Place, stream: str, commit_id: str) -> bool:
     if place.head.common is None:
         return False
     return _is_pinned(place, stream, commit_id) or porcelain.has_text(
-        place.root, f":(glob){EVENTS}/**/{last_part(stream)}/**", commit_id, ids.milliseconds(commit_id)
+        place.root,
+        f":(glob){segments.EVENTS}/**/{last_part(stream)}/**",
+        commit_id,
+        ids.milliseconds(commit_id),
     )
 
 
 def _is_pinned(place: Place, stream: str, commit_id: str) -> bool:
     for pinned, path in pins.links(place):
         if pinned == stream:
-            lines = restore.whole_lines(durable.read_whole(place.fs, path))
+            lines = segments.whole_lines(durable.read_whole(place.fs, path))
             if any(codec.id_of(line) == commit_id for line in lines):
                 return True
     return False

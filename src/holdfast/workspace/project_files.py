@@ -13,7 +13,7 @@ from holdfast.core.ids import checked_name
 from holdfast.errors import Forbidden, InvalidName
 from holdfast.fs import durable, posix
 from holdfast.fs.port import FileSystem
-from holdfast.git.refs import find_git
+from holdfast.git.refs import find_repository
 from holdfast.workspace import publish, scaffold
 from holdfast.workspace.discovery import FOLDER
 
@@ -64,7 +64,7 @@ class ProjectFolder:
         """Make the folder of the page, with git's attributes for it unless there are some already."""
         durable.make_folders(self._fs, folder)
         path = os.path.join(folder, ".gitattributes")
-        if find_git(self._fs, self.root) is not None and not self._fs.exists(path):
+        if find_repository(self._fs, self.root) is not None and not self._fs.exists(path):
             self._put(path, scaffold.PAGE_ATTRIBUTES.encode())
 
     def _replace(self, path: str, data: bytes, aside: str) -> None:
@@ -97,7 +97,7 @@ class ProjectFolder:
             kind = "a link" if stat.S_ISLNK(mode) else "not a plain file"
             raise Forbidden(
                 f"{path} is {kind}; nothing was written.",
-                hint="Name the file that it points to: --file NAME.",
+                hint="Name the file that it points to.",
             )
         return True
 

@@ -8,7 +8,7 @@ from importlib import import_module
 from holdfast.core import codec, fold
 from holdfast.core.stream import PROJECT, flat, last_part
 from holdfast.fs import durable, posix
-from holdfast.store.protocol import Fault
+from holdfast.store.protocol import Fault, git_backed
 from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.views import seal
 
@@ -21,14 +21,9 @@ VIEWS = {"state.json": "state_json", "STATE.md": "state_md"}
 
 
 HANDOFF = "handoff/latest.md"
-MARKERS = "conflict markers of a merge"
 FREE, MARKED, MERGED, EDITED, LOST = "free", "marked", "merged", "edited", "lost"
 """What a view is that does not show the state: free to be regenerated (stale, empty, garbage, truncated), in conflict,
-joined by git from two versions, edited by a person, or the last to show a commit."""
-_ACTIONS = {
-    EDITED: "it is left as it is; `holdfast sync` shows the changes and takes them in",
-    LOST: "it is left as it is; `holdfast heal` brings back what it can, and sets the view aside",
-}
+merged by git from two versions, edited by a person, or the last one to show a commit."""
 
 
 def render(name: str, state: dict[str, Any]) -> bytes:
@@ -39,81 +34,49 @@ def render(name: str, state: dict[str, Any]) -> bytes:
 
 def publish(session: Session) -> list[Fault]:
     """Bring a session's views up to date; what a person edited or the log has lost is left alone and reported."""
-    faults = []
+    found = []
     working_set = session.peek()
     for name in VIEWS:
-        found = session.workspace.store.get(f"{session.stream}/{name}")
-        if seal.is_current(found, working_set.commits):
-            continue
-        faults += _replace(session, name, found, fix=False)
+        present = session.workspace.store.get(f"{session.stream}/{name}")
+        if not seal.is_current(present, working_set.commits):
+            found += _replace(session, name, present, fix=False)
     working_set.verified = working_set.head
-    return faults + _heal_page(session.workspace)
-
-
-def _heal_page(workspace: Workspace, *, fix: bool = True) -> list[Fault]:
-    """Regenerate ``handoff/latest.md`` if git merged two versions of it. Mostly there is none, which costs one call."""
-    top, folder = os.path.split(workspace.where)
-    path = f"{top}/{HANDOFF}"
-    if folder != ".state" or not posix.exists(path):
-        return []
-    try:
-        found = durable.read_whole(posix, path)
-    except OSError:
-        return []
-    if seal.condition(found) != "merged":
-        return []
-    what = "git merged two versions of the page"
-    if not fix:
-        return [Fault("", HANDOFF, what, harmless=True, action="the next command makes it anew")]
-    from holdfast.workspace.heal_pages import regenerate
-    from holdfast.workspace.project_files import ProjectFolder
-
-    aside = aside_note(_session_named(workspace, found), os.path.basename(HANDOFF), MERGED)
-    workspace.store.put(aside, found)
-    regenerate(workspace, ProjectFolder(top), HANDOFF)
-    return [Fault("", HANDOFF, f"{what}; it was saved as {aside}", harmless=True, action="made anew")]
-
-
-def _session_named(workspace: Workspace, page: bytes) -> str:
-    """The stream that a page is about: what is kept of the page is forgotten with it."""
-    streams = workspace.store.streams("sessions/")
-    return next((s for s in streams if f"session: {last_part(s)}\n".encode() in page), PROJECT)
+    return found + _heal_page(session.workspace)
 
 
 def check(workspace: Workspace, *, fix: bool, quick: bool = False) -> list[Fault]:
-    """Views that do not show the state; with ``fix`` they are regenerated. ``quick``: an intact seal is believed."""
-    faults = []
+    """Views that do not show the state; with ``fix`` they are regenerated. ``quick``: an intact seal is trusted."""
+    found = []
     for stream in workspace.store.streams("sessions/"):
         session = workspace.session("/".join(stream.split("/")[1:]))
         state = session.peek().state
         for name in VIEWS:
-            found = workspace.store.get(f"{stream}/{name}")
-            faults += _check_aside(session, name, fix=fix)
-            if found is None or (quick and seal.is_current(found, state)) or _shows(found, name, state):
+            present = workspace.store.get(f"{stream}/{name}")
+            found += _check_saved(session, name, fix=fix)
+            if present is None or (quick and seal.is_current(present, state)) or _shows(present, name, state):
                 continue
             if fix:
-                faults += _replace(session, name, found, fix=True) or [_stale(session, name, "made anew")]
-                continue
-            verdict, detail = judge(session, name, found)
-            action = _ACTIONS.get(verdict, "the next command makes it anew")
-            faults += _fault(session, name, verdict, detail, action) or [_stale(session, name, action)]
-    return faults + _heal_page(workspace, fix=fix)
+                found += _replace(session, name, present, fix=True) or [_stale(session, name, fixed=True)]
+            else:
+                verdict, detail = judge(session, name, present)
+                found += _fault(session, name, verdict, detail) or [_stale(session, name, fixed=False)]
+    return found + _heal_page(workspace, fix=fix)
 
 
-def _replace(session: Session, name: str, found: bytes | None, *, fix: bool) -> list[Fault]:
+def _replace(session: Session, name: str, present: bytes | None, *, fix: bool) -> list[Fault]:
     """Regenerate a view if nothing is lost by that; returns what is worth saying. With ``fix``, a view that shows a
-    lost commit is set aside first; one that git merged always is, since a person can have edited one side."""
+    lost commit is saved first; one that git merged always is, since a person can have edited one side."""
     store, verdict, detail = session.workspace.store, FREE, ""
-    if found is not None:
-        verdict, detail = judge(session, name, found)
+    if present is not None:
+        verdict, detail = judge(session, name, present)
     if verdict == EDITED or (verdict == LOST and not fix):
-        return _fault(session, name, verdict, detail, _ACTIONS[verdict])
+        return _fault(session, name, verdict, detail)
+    saved = ""
     if verdict in (LOST, MERGED):
-        aside = aside_note(session.stream, name, verdict)
-        store.put(aside, found)
-        detail = f"{detail}; it was saved as {aside}".removeprefix("; ")
+        saved = saved_as(session.stream, name, verdict)
+        store.put(saved, present)
     store.put(f"{session.stream}/{name}", render(name, session.peek().state))
-    return _fault(session, name, verdict, detail, "made anew")
+    return _fault(session, name, verdict, detail, fixed=True, saved=saved)
 
 
 def judge(session: Session, name: str, found: bytes) -> tuple[str, str]:
@@ -130,25 +93,31 @@ def judge(session: Session, name: str, found: bytes) -> tuple[str, str]:
     return (FREE if _is_truncated(session, name, found) else EDITED), ""
 
 
-def _fault(session: Session, name: str, verdict: str, detail: str, action: str) -> list[Fault]:
-    """What is said of a view; nothing of one that is only stale, empty or truncated."""
-    note = f"{session.stream}/{name}"
-    if verdict == LOST:
-        what = f"the view shows a commit that is lost: {detail}"
-        return [Fault(session.stream, note, what, action=action)]
-    if verdict == EDITED:
-        return [Fault(session.stream, note, "the view was edited by hand", action=action)]
-    if verdict == MERGED:
-        what = f"git merged two versions of the view; {detail}".removesuffix("; ")
-        return [Fault(session.stream, note, what, harmless=True, action=action)]
+def _fault(
+    session: Session, name: str, verdict: str, detail: str, *, fixed: bool = False, saved: str = ""
+) -> list[Fault]:
+    """What is reported of a view; nothing of one that is only stale, empty or truncated."""
+    if verdict == FREE:
+        return []
+    from holdfast.store import faults
+
+    where, harmless = f"{session.stream}/{name}", verdict in (MARKED, MERGED)
+    data: dict[str, Any] = {"saved_as": saved} if saved else {}
     if verdict == MARKED:
-        return [Fault(session.stream, f"{note}:{detail}", MARKERS, harmless=True, action=action)]
-    return []
+        kind, where, data = faults.CONFLICT_MARKERS, f"{where}:{detail}", {"owned": True}
+    elif verdict == LOST:
+        kind, data = faults.LOST_COMMIT, {"commit": detail, **data}
+    else:
+        kind = faults.MERGED_VIEW if verdict == MERGED else faults.EDITED_VIEW
+    done = faults.REGENERATED if fixed else ""
+    return [Fault(kind, session.stream, where, data, done=done, harmless=harmless)]
 
 
-def _stale(session: Session, name: str, action: str) -> Fault:
-    what = "the view is stale or broken"
-    return Fault(session.stream, f"{session.stream}/{name}", what, harmless=True, action=action)
+def _stale(session: Session, name: str, *, fixed: bool) -> Fault:
+    from holdfast.store.faults import REGENERATED, STALE_VIEW
+
+    done = REGENERATED if fixed else ""
+    return Fault(STALE_VIEW, session.stream, f"{session.stream}/{name}", {}, done=done, harmless=True)
 
 
 def _shows(found: bytes, name: str, state: dict[str, Any]) -> bool:
@@ -159,17 +128,15 @@ def _shows(found: bytes, name: str, state: dict[str, Any]) -> bool:
 # -- what the log has lost --------------------------------------------------------------------------------
 
 
-def lost_commit(session: Session, found: bytes) -> str:
+def lost_commit(session: Session, present: bytes) -> str:
     """The commit that an intact view shows as its latest and that nobody has any more; empty if there is none.
 
     A checkout, a stash or a reset takes commits out of the log that git or a pin still has: they are not lost.
     """
-    shown = seal.head(found)
+    shown = seal.head(present)
     if not shown or _has(session, shown):
         return ""
-    from holdfast.workspace.heal import files_store
-
-    store = files_store(session.workspace)
+    store = git_backed(session.workspace.store)
     return "" if store is not None and store.has_elsewhere(session.stream, shown) else shown
 
 
@@ -185,14 +152,14 @@ def _has(session: Session, commit_id: str) -> bool:
     return False
 
 
-def aside_note(stream: str, name: str, why: str) -> str:
-    """Where a view is kept that was replaced though it may have said more than the log; one of each kind."""
+def saved_as(stream: str, name: str, why: str) -> str:
+    """The note that keeps a view that was replaced though it may have said more than the log; one for each reason."""
     return f"local/{why}-{name.lower()}/{flat(stream)}"
 
 
-def _check_aside(session: Session, name: str, *, fix: bool) -> list[Fault]:
-    """A view that was set aside because it shows a lost commit; gone when the commit is back."""
-    note = aside_note(session.stream, name, LOST)
+def _check_saved(session: Session, name: str, *, fix: bool) -> list[Fault]:
+    """A view that was saved because it shows a lost commit; gone when the commit is back."""
+    note = saved_as(session.stream, name, LOST)
     kept = session.workspace.store.get(note)
     if kept is None:
         return []
@@ -200,8 +167,10 @@ def _check_aside(session: Session, name: str, *, fix: bool) -> list[Fault]:
         if fix:
             session.workspace.store.put(note, None)
         return []
-    what = f"the view shows a commit that is lost: {seal.head(kept)}"
-    return [Fault(session.stream, note, what, harmless=True, action="kept for you to look at")]
+    from holdfast.store.faults import LOST_COMMIT
+
+    data = {"commit": seal.head(kept), "saved_as": note}
+    return [Fault(LOST_COMMIT, session.stream, note, data, harmless=True)]
 
 
 # -- what a crash left of a view --------------------------------------------------------------------------
@@ -218,3 +187,37 @@ def state_at(session: Session, head: str) -> dict[str, Any]:
     if not head or head == session.peek().head:
         return session.peek().state
     return fold.fold(fold.blank("session"), (commit for commit in session.log() if commit.id <= head))
+
+
+# -- the page of a handoff --------------------------------------------------------------------------------
+
+
+def _heal_page(workspace: Workspace, *, fix: bool = True) -> list[Fault]:
+    """Regenerate ``handoff/latest.md`` if git merged two versions of it. Mostly there is none, which costs one call."""
+    top, folder = os.path.split(workspace.where)
+    path = f"{top}/{HANDOFF}"
+    if folder != ".state" or not posix.exists(path):
+        return []
+    try:
+        present = durable.read_whole(posix, path)
+    except OSError:
+        return []
+    if seal.condition(present) != "merged":
+        return []
+    from holdfast.store.faults import MERGED_VIEW, REGENERATED
+
+    if not fix:
+        return [Fault(MERGED_VIEW, "", HANDOFF, harmless=True)]
+    from holdfast.workspace.heal_pages import regenerate
+    from holdfast.workspace.project_files import ProjectFolder
+
+    saved = saved_as(_session_named(workspace, present), os.path.basename(HANDOFF), MERGED)
+    workspace.store.put(saved, present)
+    regenerate(workspace, ProjectFolder(top), HANDOFF)
+    return [Fault(MERGED_VIEW, "", HANDOFF, {"saved_as": saved}, done=REGENERATED, harmless=True)]
+
+
+def _session_named(workspace: Workspace, page: bytes) -> str:
+    """The stream that a page is about: what is kept of the page is forgotten with it."""
+    streams = workspace.store.streams("sessions/")
+    return next((s for s in streams if f"session: {last_part(s)}\n".encode() in page), PROJECT)

@@ -1,4 +1,4 @@
-"""A discussion: a fork from the work that remembers the exact place to come back to. One level deep."""
+"""A discussion: a digression from the work that saves the exact place to return to. One level deep."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from holdfast.core import contested
 from holdfast.core.codec import Commit, Event
 from holdfast.core.concepts import phase
 from holdfast.core.text import checked_text, excerpt, one_line
-from holdfast.errors import Refused
+from holdfast.errors import Hint, Refused, Use
 from holdfast.typed import Any
 
 EVENTS = {"discussion.opened": 1, "discussion.closed": 1}
 STEPS: dict[Any, Any] = {}
 PLACE = ("task", "focus", "status", "phase")
-"""The registers that make up a place."""
+"""The registers that make up the saved place."""
 
 
 def blank() -> dict[str, Any]:
@@ -52,23 +52,23 @@ HEADLINES = {
 
 
 def open_discussion(state: dict[str, Any], topic: str) -> list[Event]:
-    """Fork into a discussion."""
+    """Open a discussion."""
     current = state["discussion"]
     if current is not None:
         raise Refused(
-            f"A discussion is under way, since {current['at']}: {one_line(current['topic'], 80)}. "
-            "There is one level only, so that the way back is never lost. Nothing was written.",
-            hint="`holdfast return` goes back; or keep the new topic for later: `holdfast loop add TOPIC`.",
+            f"A discussion is open since {current['at']}: {one_line(current['topic'], 80)}. "
+            "Discussions do not nest. Nothing was written.",
+            hint=Hint(Use("return"), " ends it. To keep the new topic for later: ", Use("loop.add"), "."),
         )
     registers = state["registers"]
     place = {name: contested.value(registers, name) for name in PLACE}
     if place["status"] in ("paused", "complete"):
         raise Refused(
             f"The session is {place['status']}; nothing was written.",
-            hint="`holdfast continue` takes it up again.",
+            hint=Hint(Use("continue"), " resumes it."),
         )
     if place["status"] == "discussion":
-        place["status"] = "working"  # another clone has ended the discussion that this status came from
+        place["status"] = "working"  # another clone closed the discussion that set this status
     data = {
         "topic": checked_text(topic, "topic"),
         "return_to": place,
@@ -79,22 +79,22 @@ def open_discussion(state: dict[str, Any], topic: str) -> list[Event]:
 
 
 def close_discussion(state: dict[str, Any], summary: str | None = None) -> list[Event]:
-    """Go back to the exact place that the discussion started from."""
+    """Return to the exact place where the discussion started."""
     registers = state["registers"]
     current = state["discussion"]
     if current is None and not registers.get("discussion", {}).get("rivals"):
         raise Refused(
             "There is no discussion to return from; nothing was written.",
-            hint="`holdfast discuss TOPIC` opens one.",
+            hint=Hint(Use("discuss"), " opens one."),
         )
     restored = {}
-    # Without a discussion, only the contest over one is settled: another clone has been back already.
+    # Without an open discussion this only settles a contest: another clone has returned already.
     place = current["return_to"] if current is not None else {}
     for name, value in place.items():
         if name == "task" and value is not None and value not in state["tasks"]["open"]:
-            continue  # it was closed meanwhile: the place that it was is gone
+            continue  # it was closed in the meantime, so there is nothing to return to
         if value != contested.value(registers, name):
-            # Only what is shown is overwritten: a contest that nobody decided stays one.
+            # Only the shown value is overwritten: a contest that nobody settled stays contested.
             restored[name] = [value, contested.seen_value(registers, name)]
     data: dict[str, Any] = {"restored": restored, "saw": contested.seen(registers, "discussion")}
     if summary is not None:

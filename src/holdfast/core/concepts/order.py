@@ -1,4 +1,4 @@
-"""Standing orders: what holds in every session of the project until it is lifted."""
+"""Standing orders: rules that apply to every session of the project until lifted."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Callable
 from holdfast.core import collection
 from holdfast.core.codec import Commit, Event
 from holdfast.core.text import checked_text, excerpt, one_line
-from holdfast.errors import Refused
+from holdfast.errors import Hint, Refused, Use
 from holdfast.typed import Any
 
 EVENTS = {"order.given": 1, "order.lifted": 1}
 STEPS: dict[Any, Any] = {}
 MOST = 100
 ORDER_CAP = 1000
-"""Characters of an order: every session is told all orders in full."""
+"""The longest order, in characters: every session gets all orders in full."""
 
 
 def blank() -> dict[str, Any]:
@@ -44,7 +44,7 @@ def give(state: dict[str, Any], mint: Callable[[str], str], text: str) -> list[E
     if len(state["orders"]["open"]) >= MOST:
         raise Refused(
             f"{MOST} standing orders are active; nothing was written.",
-            hint="Lift some that no longer matter: `holdfast order lift ID`.",
+            hint=Hint("Lift some that no longer matter: ", Use("order.lift"), "."),
         )
     return [
         Event("order.given", {"id": mint("SO"), "text": checked_text(text, "standing order", cap=ORDER_CAP)})
@@ -52,7 +52,7 @@ def give(state: dict[str, Any], mint: Callable[[str], str], text: str) -> list[E
 
 
 def lift(state: dict[str, Any], short_id: str, reason: str | None = None) -> list[Event]:
-    """End a standing order."""
+    """Lift a standing order."""
     data = {"id": collection.find(state, "orders", short_id, "standing order")["id"]}
     if reason is not None:
         data["reason"] = checked_text(reason, "reason")

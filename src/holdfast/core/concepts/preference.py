@@ -1,4 +1,4 @@
-"""Preferences: how one user wants things done, in every session."""
+"""Preferences of one user, for every session."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from holdfast.core import contested
 from holdfast.core.codec import Commit, Event
 from holdfast.core.ids import checked_name
 from holdfast.core.text import checked_text, one_line
-from holdfast.errors import NotFound, Refused
+from holdfast.errors import Hint, NotFound, Refused, Use
 from holdfast.typed import Any
 
 EVENTS = {"preference.set": 1, "preference.dropped": 1}
@@ -35,7 +35,7 @@ def _dropped(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> Non
 FOLDS = {"preference.set": _set, "preference.dropped": _dropped}
 HEADLINES = {
     "preference.set": lambda data: f"Prefers {data['key']}: {one_line(data['value'])}",
-    "preference.dropped": lambda data: f"No preference any more for {data['key']}",
+    "preference.dropped": lambda data: f"Dropped the preference {data['key']}",
 }
 
 
@@ -60,10 +60,10 @@ def prefer(state: dict[str, Any], key: str, value: str) -> list[Event]:
 
 
 def drop(state: dict[str, Any], key: str) -> list[Event]:
-    """Have no preference any more."""
+    """Drop a preference."""
     name = _MARK + _checked_key(key)
     if name not in state["registers"]:
-        raise NotFound(f"There is no preference {key}.", hint="`holdfast prefer` lists the preferences.")
+        raise NotFound(f"There is no preference {key}.", hint=Hint(Use("prefer"), " lists the preferences."))
     return [Event("preference.dropped", {"key": key, "saw": contested.seen(state["registers"], name)})]
 
 

@@ -1,6 +1,6 @@
 """A session: one piece of work, with a goal, a focus, a status, and what a successor needs after a break.
 
-A pause is a fact in the log; the file ``.continue-here.md`` that shows it is a view.
+A pause is an event in the log; the file ``.continue-here.md`` that shows it is a view.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from holdfast.core import contested, ids
 from holdfast.core.codec import Commit, Event
 from holdfast.core.concepts import discussion
 from holdfast.core.text import checked_text, excerpt, one_line
-from holdfast.errors import Refused
+from holdfast.errors import Hint, Refused, Use
 from holdfast.typed import Any
 
 EVENTS = {
@@ -26,9 +26,9 @@ EVENTS = {
 }
 STEPS: dict[Any, Any] = {}
 MARKS = ("working", "blocked", "awaiting-input")
-"""The statuses that are simply set."""
+"""The statuses that ``mark`` sets."""
 BY_COMMAND = {"discussion": "discuss", "paused": "pause", "complete": "complete"}
-"""The statuses that belong to a command."""
+"""The statuses that a command of their own sets."""
 
 
 def blank() -> dict[str, Any]:
@@ -137,31 +137,31 @@ HEADLINES = {
     ),
     "session.stopped": lambda data: f"Stopped: {one_line(data['action'])}",
     "session.archived": lambda data: "Archived",
-    "session.restored": lambda data: "Taken out of the archive",
+    "session.restored": lambda data: "Restored from the archive",
 }
 
 
 def status_of(state: dict[str, Any]) -> str:
-    """The present status."""
+    """The current status."""
     status: str = contested.value(state["registers"], "status", "working")
     return status
 
 
 def start(state: dict[str, Any], session: str, user: str, goal: str) -> list[Event]:
-    """Begin a session."""
+    """Start a session."""
     if state["session"] is not None:
-        raise Refused(f"Session {state['session']} has been started before.")
+        raise Refused(f"Session {state['session']} is started already; nothing was written.")
     return [Event("session.started", {"session": session, "user": user, "goal": checked_text(goal, "goal")})]
 
 
 def set_goal(state: dict[str, Any], goal: str) -> list[Event]:
-    """Change what the session is for."""
+    """Change the goal of the session."""
     saw = contested.seen(state["registers"], "goal")
     return [Event("goal.set", {"goal": checked_text(goal, "goal"), "saw": saw})]
 
 
 def set_focus(state: dict[str, Any], focus: str) -> list[Event]:
-    """Say what is being worked on right now."""
+    """Set what is being worked on now."""
     saw = contested.seen(state["registers"], "focus")
     return [Event("focus.set", {"focus": checked_text(focus, "focus"), "saw": saw})]
 
@@ -171,7 +171,7 @@ def mark(state: dict[str, Any], status: str) -> list[Event]:
     if status in BY_COMMAND:
         raise Refused(
             f"The status {status} is set by its own command; nothing was written.",
-            hint=f"Use `holdfast {BY_COMMAND[status]}`. To be marked: {', '.join(MARKS)}.",
+            hint=Hint("Use ", Use(BY_COMMAND[status]), f". To be marked: {', '.join(MARKS)}."),
         )
     if status not in MARKS:
         raise Refused(
@@ -180,16 +180,16 @@ def mark(state: dict[str, Any], status: str) -> list[Event]:
     now = status_of(state)
     if now in ("paused", "complete"):
         raise Refused(
-            f"The session is {now}; nothing was written.", hint="`holdfast continue` takes it up again."
+            f"The session is {now}; nothing was written.", hint=Hint(Use("continue"), " resumes it.")
         )
     return [Event("status.set", {"status": status, "saw": contested.seen(state["registers"], "status")})]
 
 
 def pause(state: dict[str, Any], notes: str | None = None, action: str | None = None) -> list[Event]:
-    """Stop for now, with what a successor has to know."""
+    """Pause the session, with what a successor needs to know."""
     if status_of(state) == "complete":
         raise Refused(
-            "The session is complete; nothing was written.", hint="`holdfast continue` takes it up again."
+            "The session is complete; nothing was written.", hint=Hint(Use("continue"), " resumes it.")
         )
     registers = state["registers"]
     data: dict[str, Any] = {"saw": contested.seen(registers, "status")}
@@ -202,7 +202,7 @@ def pause(state: dict[str, Any], notes: str | None = None, action: str | None = 
 
 
 def go_on(state: dict[str, Any]) -> list[Event]:
-    """Take the session up again: into the discussion if it was paused in one, back from it if it was not."""
+    """Resume the session: into the discussion if it was paused in one, else back from an open discussion."""
     if state["discussion"] is not None and status_of(state) != "paused":
         return discussion.close_discussion(state)
     in_discussion = state["discussion"] is not None and (state["paused"] or {}).get("status") == "discussion"
@@ -213,16 +213,16 @@ def go_on(state: dict[str, Any]) -> list[Event]:
 
 
 def complete(state: dict[str, Any], outcome: str | None = None) -> list[Event]:
-    """The work is done."""
+    """Complete the session."""
     if status_of(state) == "complete":
         raise Refused(
             "The session is complete already; nothing was written.",
-            hint="`holdfast continue` takes it up again.",
+            hint=Hint(Use("continue"), " resumes it."),
         )
     if state["discussion"] is not None:
         raise Refused(
-            f"A discussion is under way: {one_line(state['discussion']['topic'], 80)}. Nothing was written.",
-            hint="`holdfast return` ends it; then complete the session.",
+            f"A discussion is open: {one_line(state['discussion']['topic'], 80)}. Nothing was written.",
+            hint=Hint(Use("return"), " ends it; then complete the session."),
         )
     data: dict[str, Any] = {"saw": contested.seen(state["registers"], "status")}
     if outcome is not None:
@@ -231,25 +231,26 @@ def complete(state: dict[str, Any], outcome: str | None = None) -> list[Event]:
 
 
 def stop(action: str) -> list[Event]:
-    """An agent has ended its turn: what it did last, and what it left running. Nothing else changes."""
+    """Record that an agent ended its turn, and its last message. Nothing else changes."""
     return [Event("session.stopped", {"action": checked_text(action, "last action")})]
 
 
 def archive(state: dict[str, Any]) -> list[Event]:
-    """Put a session away, read-only. Decisions that wait for their outcome would be out of sight: not with those."""
+    """Archive a session, read-only. Refused while decisions are unsettled, because an archive would hide them."""
     if state["session"] is None:
         raise Refused("There is no such session; nothing was written.")
     waiting = list(state["decisions"]["open"])
     if waiting:
         raise Refused(
-            f"{len(waiting):,} decisions wait for their outcome ({', '.join(waiting[:5])}); nothing was archived.",
-            hint="Settle them first: `holdfast settle ID OUTCOME`.",
+            f"{len(waiting):,} unsettled decision{'s' if len(waiting) != 1 else ''} ({', '.join(waiting[:5])}); "
+            "nothing was archived.",
+            hint=Hint("Settle them first: ", Use("settle"), "."),
         )
     return [Event("session.archived", {})]
 
 
 def restore(state: dict[str, Any]) -> list[Event]:
-    """Take a session out of the archive, to go on with it."""
+    """Restore a session from the archive."""
     if not state["archived"]:
         raise Refused("The session is not archived; nothing was written.")
     return [Event("session.restored", {})]

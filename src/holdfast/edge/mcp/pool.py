@@ -18,7 +18,9 @@ from threading import RLock
 from holdfast.core.ids import is_session_id
 from holdfast.core.stream import session_stream
 from holdfast.core.text import one_line
+from holdfast.edge.mcp import hints
 from holdfast.errors import Damaged, HoldfastError, Unavailable
+from holdfast.store.protocol import attachments_of
 from holdfast.typed import Any
 from holdfast.views.markdown import hidden_in
 from holdfast.workspace.choose import is_unfinished
@@ -125,8 +127,8 @@ class Desk:
     def folder(self) -> str | None:
         """The folder of the workspace; None if it is a database."""
         with self.any_seat() as seat:
-            store = seat.workspace.store
-            return seat.workspace.where if store.capabilities.name == "files" else None
+            attachments = attachments_of(seat.workspace.store)
+            return attachments.root if attachments is not None else None
 
     # -- which session ------------------------------------------------------------------------------------
 
@@ -177,10 +179,17 @@ class Desk:
                 self._seats.clear()
             known = next(iter(self._seats.values()), None)
             if known is None:
-                workspace = open_workspace(self._where, by=name, way="mcp")
+                workspace = open_workspace(self._where, by=name, channel="mcp")
             else:
                 first = known.workspace
-                workspace = Workspace(first.store, user=first.user, by=name, origin="agent", way="mcp")
+                workspace = Workspace(
+                    first.store,
+                    user=first.user,
+                    by=name,
+                    origin="agent",
+                    channel="mcp",
+                    surroundings=first.surroundings,
+                )
             seat = self._seats[name] = Seat(workspace)
         return seat
 
@@ -191,7 +200,8 @@ class Desk:
         with self.lock:
             for seat in self._seats.values():
                 for fault in seat.workspace.publish():
-                    sys.stderr.write(f"holdfast mcp: {fault.where}: {fault.what}; {fault.action}.\n")
+                    action = hints.text(fault.action)
+                    sys.stderr.write(f"holdfast mcp: {fault.where}: {fault.what}; {action}.\n")
                 if self.beats and seat.last is not None and time.monotonic() - seat.beaten > BEAT_SECONDS:
                     seat.beaten = time.monotonic()
                     self._beat(seat, seat.last)

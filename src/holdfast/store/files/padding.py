@@ -1,4 +1,4 @@
-"""Spaces and blanks in the lines of a segment, which are there for git alone (docs/decisions/0023-unlike-segments.md).
+"""Spaces and blanks in the lines of a segment, which are there for git alone (docs/decisions/0012-padding.md).
 
 Git takes a new file for a removed one under another name if half of its pieces are the same. More than half of every
 line is its own: a short one by its id, time and sum, a long one by blanks that follow from its segment and its commit.

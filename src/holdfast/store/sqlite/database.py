@@ -189,7 +189,7 @@ def connect(path: str, mode: str = "rw") -> sqlite3.Connection:
 
 def preallocate_wal(fs: FileSystem, path: str) -> None:
     """Lengthen the write-ahead log ahead of its use, with zeros, which SQLite takes for no frames and overwrites: then
-    a sync has no new length to write (docs/decisions/0045-short-ways-alone.md). The caller is in a transaction that
+    a sync has no new length to write (docs/decisions/0021-append-paths.md). The caller is in a transaction that
     writes: nobody else appends to the log. If there is no space, it stays as it was."""
     try:
         fd = fs.open(path + "-wal", os.O_RDWR)

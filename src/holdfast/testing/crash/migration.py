@@ -94,7 +94,7 @@ def _add(db: sqlite3.Connection, place: int, known: list[Acknowledged]) -> Ackno
     head, previous = (before[-1].id, before[-1].sum) if before else (ids.ZERO, codec.GENESIS)
     op = f"old.{len(known)}"
     now = 1_768_487_400_000 + len(known)
-    draft = codec.Draft(events_of(op), "witness", "tool", op)
+    draft = codec.Draft(events_of(op), "harness", "tool", op)
     line, commit = codec.encode(draft, ids.next_id(head, now, _WRITER), iso(now), previous)
     values = (place + 1, len(before) + 1, commit.id, op, line[:-1])
     db.execute("INSERT INTO commits VALUES (?, ?, ?, ?, ?)", values)

@@ -1,0 +1,172 @@
+"""A second name for every own segment, out of git's reach, until git has it.
+
+``git reset --hard``, ``git clean``, a dropped stash and ``git worktree remove --force`` delete segments that no
+git commit holds. So each new segment gets a hard link under the git common directory (under ``local/`` where
+that cannot be written): it costs no copy and no sync, and whatever is appended to the segment is in both. When
+the working tree has lost a segment and no ref of the repository leads to it, ``salvage`` brings its commits back
+under a new name; a name that git may know is never used twice.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from holdfast.errors import Forbidden, InvalidName
+from holdfast.fs import durable
+from holdfast.fs.symlinks import reject_symlinks
+from holdfast.store.files import segments
+from holdfast.store.files.identity import WriterIdentity
+from holdfast.store.files.lockfile import WriterState
+from holdfast.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from holdfast.store.files.place import Place
+
+FOLDER = "kept"
+PLACES = "places"
+MONTH_MS = 30 * 86_400_000
+"""So long links are kept: a commit that a ref leads to today can be reset, amended or dropped tomorrow."""
+
+
+def folders(place: Place) -> list[str]:
+    """Where links may be: the shared folder first, then this workspace's own."""
+    common = place.head.common
+    shared = [os.path.join(common, "holdfast", FOLDER)] if common else []
+    return [*shared, *_own_folder(place)]
+
+
+def _own_folder(place: Place) -> list[str]:
+    try:
+        reject_symlinks(place.fs, place.root, f"local{os.sep}{FOLDER}")
+    except (OSError, Forbidden):
+        return []
+    return [os.path.join(place.local, FOLDER)]
+
+
+def keep(place: Place, stream: str, path: str) -> None:
+    """Link a new segment, and note where its writer is at home."""
+    if link(place, stream, path) not in ("", os.path.join(place.local, FOLDER)):
+        try:
+            _note_place(place, segments.writer_of(os.path.basename(path)))
+        except OSError:
+            pass  # then its worktree does not count as being at work, and others bring back what it has lost
+
+
+def link(place: Place, stream: str, path: str) -> str:
+    """Link a file; returns the folder that has the link, if any. Only a safety net: where it cannot be made, the file
+    itself is still there."""
+    if place.head.common is None:
+        return ""
+    for folder in folders(place):
+        target = os.path.join(folder, stream.replace("/", "+"))
+        try:
+            try:
+                place.fs.link(path, os.path.join(target, os.path.basename(path)))
+            except FileNotFoundError:
+                durable.make_folders(place.fs, target)
+                place.fs.link(path, os.path.join(target, os.path.basename(path)))
+            return folder
+        except FileExistsError:
+            return folder
+        except OSError:
+            continue
+    return ""
+
+
+def knows_more(place: Place, stream: str, writer: str, state: WriterState | None, listed: list[str]) -> bool:
+    """Whether the writer wrote what it does not remember, on a branch that is not checked out.
+
+    The state is not synced. After a power cut it can be older than a segment that git has hidden meanwhile;
+    numbers and names would then be given twice.
+    """
+    if place.head.common is None:
+        return False
+    for folder in folders(place):
+        held = os.path.join(folder, stream.replace("/", "+"))
+        for name in _names(place, held):
+            if name in listed or not name.startswith(writer) or not segments.is_segment(name):
+                continue
+            number = segments.number_of(name)
+            if state is None or number > state.highest:
+                return True
+            if number == state.segment and _size(place, os.path.join(held, name)) > state.size:
+                return True
+    return False
+
+
+def _size(place: Place, path: str) -> int:
+    try:
+        return place.fs.stat(path).st_size
+    except OSError:
+        return 0
+
+
+def is_at_work(place: Place, writer: str) -> bool:
+    """Whether the worktree of a writer of this repository is still there."""
+    common = place.head.common
+    if common is None:
+        return False
+    try:
+        root = durable.read_whole(place.fs, os.path.join(common, "holdfast", PLACES, writer)).decode().strip()
+    except (OSError, UnicodeDecodeError):
+        return False
+    return WriterIdentity(place.fs, os.path.join(root, "local"), lambda _: 0, place.tag).stored() == writer
+
+
+def _note_place(place: Place, writer: str) -> None:
+    """Write down where a writer is at home, so that the other worktrees can see whether it is still there."""
+    path = os.path.join(str(place.head.common), "holdfast", PLACES, writer)
+    try:
+        place.fs.stat(path)
+    except FileNotFoundError:
+        durable.make_folders(place.fs, os.path.dirname(path))
+        durable.replace(place.fs, path, f"{place.root}\n".encode(), tag=place.tag, durable=False)
+
+
+def links(place: Place) -> list[tuple[str, str]]:
+    """Every kept segment: its stream and the path of the link."""
+    return [
+        (stream, path)
+        for stream, paths in held(place)
+        for path in paths
+        if segments.is_segment(os.path.basename(path))
+    ]
+
+
+def held(place: Place) -> Iterator[tuple[str, list[str]]]:
+    """Every stream of which something is kept, and the paths of the links."""
+    from holdfast.core.stream import checked_stream
+
+    for folder in folders(place):
+        for flat in _names(place, folder):
+            try:
+                stream = checked_stream(flat.replace("+", "/"))
+            except InvalidName:
+                continue
+            own = os.path.join(folder, flat)
+            yield stream, [os.path.join(own, name) for name in _names(place, own)]
+
+
+def drop(place: Place, path: str) -> None:
+    """Forget one link: the segment's commits are elsewhere."""
+    try:
+        place.fs.unlink(path)
+        place.fs.remove_folder(os.path.dirname(path))
+    except OSError:
+        pass  # other links are in the folder, or another process was faster
+
+
+def drop_stream(place: Place, stream: str) -> None:
+    """Forget all links of a stream that is removed."""
+    for folder in folders(place):
+        held = os.path.join(folder, stream.replace("/", "+"))
+        for name in _names(place, held):
+            drop(place, os.path.join(held, name))
+
+
+def _names(place: Place, folder: str) -> list[str]:
+    try:
+        return sorted(place.fs.names(folder))
+    except OSError:
+        return []

@@ -67,10 +67,11 @@ def measure(commits: int) -> list[str]:
     segments = len(list(Path(".state/events").rglob("*.jsonl")))
     tracked = git("ls-files", ".state").splitlines()
     lines += ["", f"segments {segments}, tracked files {len(tracked)}"]
-    lines.append(f".git loose  {on_disk('.git') / 1e6:8.2f} MB on disk")
+    lines.append(f"objects, loose  {on_disk('.git/objects') / 1e6:8.2f} MB on disk")
     git("gc", "-q", "--prune=now")
-    lines.append(f".git packed {on_disk('.git') / 1e6:8.2f} MB on disk")
-    lines.append(f".state      {on_disk('.state') / 1e6:8.2f} MB on disk")
+    lines.append(f"objects, packed {on_disk('.git/objects') / 1e6:8.2f} MB on disk")
+    lines.append(f"pins            {on_disk('.git/holdfast') / 1e6:8.2f} MB on disk")
+    lines.append(f".state          {on_disk('.state') / 1e6:8.2f} MB on disk")
     return lines
 
 

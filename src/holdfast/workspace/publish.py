@@ -106,7 +106,7 @@ def _fault(
     if verdict == MARKED:
         kind, where, data = faults.CONFLICT_MARKERS, f"{where}:{detail}", {"owned": True}
     elif verdict == LOST:
-        kind, data = faults.LOST_COMMIT, {"commit": detail, **data}
+        kind, data = faults.VIEW_AHEAD, {"commit": detail, **data}
     else:
         kind = faults.MERGED_VIEW if verdict == MERGED else faults.EDITED_VIEW
     done = faults.REGENERATED if fixed else ""
@@ -167,10 +167,10 @@ def _check_saved(session: Session, name: str, *, fix: bool) -> list[Fault]:
         if fix:
             session.workspace.store.put(note, None)
         return []
-    from holdfast.store.faults import LOST_COMMIT
+    from holdfast.store.faults import VIEW_AHEAD
 
     data = {"commit": seal.head(kept), "saved_as": note}
-    return [Fault(LOST_COMMIT, session.stream, note, data, harmless=True)]
+    return [Fault(VIEW_AHEAD, session.stream, note, data, harmless=True)]
 
 
 # -- what a crash left of a view --------------------------------------------------------------------------
@@ -186,7 +186,9 @@ def state_at(session: Session, head: str) -> dict[str, Any]:
     """The state that a view showed whose seal names this commit as the latest; without one, the present state."""
     if not head or head == session.peek().head:
         return session.peek().state
-    return fold.fold(fold.blank("session"), (commit for commit in session.log() if commit.id <= head))
+    return fold.fold(
+        fold.blank("session"), (commit for commit in session.stored_commits() if commit.id <= head)
+    )
 
 
 # -- the page of a handoff --------------------------------------------------------------------------------

@@ -111,6 +111,15 @@ class FilesStore(FilesEngine):
 
         return restore.pinned_sessions(self._place, self._handle, known)
 
+    def has_elsewhere(self, stream: str, commit_id: str) -> bool:
+        """Whether git or a pin has a commit that the stream lacks: of another branch, stashed, reset."""
+        from holdfast.recovery import elsewhere
+
+        try:
+            return elsewhere.has(self._place, stream, commit_id)
+        except OSError as error:
+            raise translate_oserror(error, stream) from error
+
     def stream_at(self, folder: str) -> str:
         """The stream whose files or segments lie in a folder (relative to the workspace), live or archived; or none."""
         folder = folder.removeprefix(f"{EVENTS}/")

@@ -168,7 +168,9 @@ def _ignored(place: Place) -> list[Fault]:
 def remove_stream(place: Place, stream: str) -> None:
     """Remove a stream's folders, files before folders, and its notes. The caller holds the stream."""
     flat = stream.replace("/", "+")
-    for kind in ("snapshots", "ops"):
+    views = ("state.json", "state.md", "latest.md")
+    asides = (f"{why}-{view}" for why in ("lost", "merged") for view in views)
+    for kind in ("snapshots", "ops", *asides):
         place.save(f"local/{kind}/{flat}", None)
     pins.drop_stream(place, stream)
     for folder in segments.folders_of(place.root, stream):

@@ -80,6 +80,10 @@ STALE_VIEW = "stale-view"
 """A view that does not show the state."""
 EDITED_VIEW = "edited-view"
 """A view that a person edited."""
+MERGED_VIEW = "merged-view"
+"""A view or page of which git merged two versions. Data: ``saved_as``, where the merged text is kept."""
+VIEW_AHEAD = "view-ahead"
+"""A view shows a commit that neither the log nor git has. Data: ``commit``; ``saved_as``, where the view is kept."""
 TRACKED_VIEW = "tracked-view"
 """A view that a merge brought into git, in a workspace that keeps views out of it."""
 UNWRITTEN_VIEW = "unwritten-view"
@@ -182,6 +186,8 @@ _WHAT: dict[str, str | Callable[[Data], str]] = {
     WRONG_STATE: "the saved state differs from the log",
     STALE_VIEW: "the view is stale or damaged",
     EDITED_VIEW: "the view was edited by hand",
+    MERGED_VIEW: "git merged two versions",
+    VIEW_AHEAD: lambda data: f"the view shows a commit that is lost: {data['commit']}",
     TRACKED_VIEW: "a view that a merge brought into git",
     UNWRITTEN_VIEW: lambda data: f"could not be written: {data['problem']}",
     NOT_STAGED: "git did not stage the healed files",
@@ -225,6 +231,12 @@ _REMEDY: dict[str, Hint | Callable[[Data], Hint]] = {
     WRONG_STATE: Hint(Use("doctor.fix"), " rebuilds it from the log"),
     STALE_VIEW: Hint("the next command regenerates it"),
     EDITED_VIEW: Hint("left as it is; ", Use("sync"), " shows the changes and takes them in"),
+    MERGED_VIEW: Hint("the next command regenerates it"),
+    VIEW_AHEAD: lambda data: (
+        Hint("kept for inspection")
+        if data.get("saved_as")
+        else Hint("left as it is; ", Use("heal"), " recovers what it can, and saves the view")
+    ),
     UNWRITTEN_VIEW: Hint("the next command writes it again"),
     NOT_STAGED: Hint("stage them with `git add`"),
     INVALID_SETTINGS: Hint("correct it; until then nothing is written"),
@@ -240,6 +252,11 @@ def _restored(data: Data) -> str:
     return f"restored {_commits(data)} ({origin or 'all were in the file'}){saved}"
 
 
+def _regenerated(data: Data) -> str:
+    saved = data.get("saved_as")
+    return f"regenerated; the old text is {saved}" if saved else "regenerated"
+
+
 def _moved(data: Data) -> str:
     return f"moved to {', '.join(data['moved_to'])}" if data.get("moved_to") else "moved where it belongs"
 
@@ -250,7 +267,7 @@ _DONE: dict[str, str | Callable[[Data], str]] = {
     MERGED: "merged from all sides",
     MOVED: _moved,
     RECOVERED: "recovered",
-    REGENERATED: "regenerated",
+    REGENERATED: _regenerated,
     REMOVED: "removed",
     RESTORED: _restored,
     REWRITTEN: "written again",

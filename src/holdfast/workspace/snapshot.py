@@ -37,6 +37,8 @@ class WorkingSet:
         self.head = ids.ZERO
         self.faults: tuple[Fault, ...] = ()
         self.cursor: Cursor = None
+        self.verified = ids.ZERO
+        """An earlier head that the stream is known to have: that of the snapshot, or of the last publishing."""
         self._store = store
         self._stream = stream
         self.lock = ThreadLock(self._start_over)
@@ -82,7 +84,8 @@ class WorkingSet:
     def _start_over(self) -> None:
         """Know nothing: the next reading is of the whole stream."""
         self.version = self._saved = 0
-        self.head, self.cursor, self.faults = ids.ZERO, None, ()
+        self.head = self.verified = ids.ZERO
+        self.cursor, self.faults = None, ()
         self._state, self._top, self._body, self._pending = None, {}, b"", []
 
     @property
@@ -128,6 +131,7 @@ class WorkingSet:
         if tail.restarted:
             state = fold.fold(fold.blank(self.kind), tail.lines)
             self._state, self._top, self._body, self._pending, self._saved = state, {}, b"", [], 0
+            self.verified = ids.ZERO
         elif tail.lines:
             self._pending += tail.lines
             self._durable = False
@@ -208,4 +212,4 @@ class WorkingSet:
         self._state, self._top, self._body = None, top, state
         self.cursor = top["cursor"]
         self.version = self._saved = top["version"]
-        self.head = top["head"] or ids.ZERO
+        self.head = self.verified = top["head"] or ids.ZERO

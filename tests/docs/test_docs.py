@@ -78,3 +78,12 @@ def test_commands_in_the_documentation_exist(page: Path) -> None:
     for block in re.findall(r"```(?:console|sh)\n(.*?)```", page.read_text(), re.DOTALL):
         for word in re.findall(r"^\$ holdfast (\S+)", block, re.MULTILINE):
             assert word in COMMANDS, f"{page.relative_to(ROOT)} shows holdfast {word}"
+
+
+def test_the_index_lists_every_page() -> None:
+    """docs/README.md links to every page under docs/, except decision records, which have an index of their own."""
+    folder = ROOT / "docs"
+    linked = set(re.findall(r"\]\(([^)#\s]+\.md)\)", (folder / "README.md").read_text()))
+    pages = {str(page.relative_to(folder)) for page in folder.rglob("*.md")}
+    records = {page for page in pages if page.startswith("decisions/") and page != "decisions/README.md"}
+    assert pages - records - {"README.md"} == linked

@@ -88,7 +88,7 @@ def test_reading_actions_write_nothing() -> None:
         ("/close-loop LOOP-001", Usage, "takes ID OUTCOME"),
         ("/close-loop", Usage, "takes ID OUTCOME"),
         ("/skip-task", Usage, "takes REASON"),
-        ("/complete-phase now", Usage, "takes nothing more"),
+        ("/complete-phase now", Usage, "takes no arguments"),
         ("/explore-loop LOOP-001 LOOP-002", Usage, "takes one id"),
         ("/close-loop LOOP-077 x", NotFound, "LOOP-077"),
         ("/skip-to-phase Nowhere at all", Refused, "There is no phase"),

@@ -24,7 +24,7 @@ def test_a_blocker_is_closed_once(session: Replica) -> None:
     """Closing again is refused and says when and by whom it was closed."""
     session.add_blocker("No access")
     session.close_blocker("b-1", "granted")
-    with pytest.raises(Refused, match=r"closed before.*agent-kk"):
+    with pytest.raises(Refused, match=r"closed already.*agent-kk"):
         session.close_blocker("B-1", "again")
 
 

@@ -53,7 +53,7 @@ def test_the_place_is_remembered_in_the_state(session: Replica) -> None:
 def test_a_second_fork_is_refused_with_an_explanation(session: Replica) -> None:
     """There is one level only; the refusal names the open topic, the way back and what else to do."""
     session.discuss("First")
-    with pytest.raises(Refused, match=r"First.*one level") as refused:
+    with pytest.raises(Refused, match=r"First.*do not nest") as refused:
         session.discuss("Second")
     assert "holdfast return" in refused.value.hint
     assert "loop add" in refused.value.hint

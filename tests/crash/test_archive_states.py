@@ -9,7 +9,7 @@ import pytest
 from holdfast.testing import scale
 from holdfast.testing.crash.harness import (
     STREAM,
-    Bench,
+    Fixture,
     Protocol,
     check_protocol,
     segment_class,
@@ -18,30 +18,30 @@ from holdfast.testing.crash.harness import (
 from holdfast.testing.crash.workload import Violation
 
 
-def archive_once(bench: Bench) -> None:
+def archive_once(fixture: Fixture) -> None:
     """A session of two segments is archived."""
     for _ in range(2):
-        store = bench.store()
-        bench.append(store)
+        store = fixture.store()
+        fixture.append(store)
         store.close()
-    bench.begin()
-    store = bench.store()
-    bench.append(store)
-    bench.joined = True
+    fixture.begin()
+    store = fixture.store()
+    fixture.append(store)
+    fixture.joined = True
     store.archive(STREAM)
     store.close()
 
 
-def archive_twice(bench: Bench) -> None:
+def archive_twice(fixture: Fixture) -> None:
     """Somebody goes on with an archived session, and it is archived again."""
-    bench.joined = True
-    store = bench.store()
-    bench.append(store)
+    fixture.joined = True
+    store = fixture.store()
+    fixture.append(store)
     store.archive(STREAM)
     store.close()
-    bench.begin()
-    store = bench.store()
-    bench.append(store)
+    fixture.begin()
+    store = fixture.store()
+    fixture.append(store)
     store.archive(STREAM)
     store.close()
 
@@ -77,9 +77,9 @@ TELLING = {
 """Of the two protocols the one that shows what a sync is for; it is tried first."""
 
 
-def sync_class(bench: Bench, call: str, path: str) -> str:
+def sync_class(fixture: Fixture, call: str, path: str) -> str:
     """As ``segment_class``; temp files have other names in every run."""
-    return re.sub(r"\.tmp-\S+", ".tmp", segment_class(bench, call, path))
+    return re.sub(r"\.tmp-\S+", ".tmp", segment_class(fixture, call, path))
 
 
 def _classes() -> dict[str, list[Protocol]]:
@@ -105,9 +105,9 @@ def test_a_dropped_sync_of_archiving_is_caught(name: str) -> None:
     """Control: leaving out one sort of sync loses something, and the lister says so."""
     dropped = 0
 
-    def drop(bench: Bench, call: str, path: str) -> bool:
+    def drop(fixture: Fixture, call: str, path: str) -> bool:
         nonlocal dropped
-        chosen = sync_class(bench, call, path) == name
+        chosen = sync_class(fixture, call, path) == name
         dropped += chosen
         return chosen
 

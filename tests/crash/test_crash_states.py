@@ -13,7 +13,7 @@ import pytest
 from holdfast.errors import HoldfastError
 from holdfast.testing import scale
 from holdfast.testing.crash.faults import Failure, Faulty
-from holdfast.testing.crash.harness import Bench, Protocol, check_protocol
+from holdfast.testing.crash.harness import Fixture, Protocol, check_protocol
 from holdfast.testing.crash.journal_protocols import half_lost
 from holdfast.testing.crash.protocols import PROTOCOLS, failed_sync, killed_then_cut
 from holdfast.testing.crash.wrapped import SameDisk
@@ -62,12 +62,12 @@ def test_a_seed_lists_the_same_states_in_every_run(protocol: Protocol) -> None:
     """Two recordings of a protocol give the same list of states, so that a failure can be looked at again."""
 
     def listed() -> list[str]:
-        bench = Bench(scale.seed())
+        fixture = Fixture(scale.seed())
         try:
-            protocol.run(bench)
-            return [state.made_by for state in bench.states(seed=scale.seed(), limit=10)]
+            protocol.run(fixture)
+            return [state.made_by for state in fixture.states(seed=scale.seed(), limit=10)]
         finally:
-            bench.close()
+            fixture.close()
 
     assert listed() == listed()
 
@@ -130,26 +130,26 @@ def failed_take_over(call: int, *, noted: bool) -> Protocol:
     """The power went when a process had all it wrote in its journal; a sync of the next one fails while it takes that
     over. ``noted``: the note in the lock file has survived."""
 
-    def run(bench: Bench) -> None:
-        half_lost(bench)
+    def run(fixture: Fixture) -> None:
+        half_lost(fixture)
         if not noted:
-            for lock in glob.glob(os.path.join(bench.root, "local", "locks", "*")):
+            for lock in glob.glob(os.path.join(fixture.root, "local", "locks", "*")):
                 os.truncate(lock, 0)
-        faulty = Faulty(bench.recording)
+        faulty = Faulty(fixture.recording)
         faulty.only = frozenset(["sync", "sync_folder"])
-        store = bench.store(SameDisk(faulty))
-        op = bench.next_op()
+        store = fixture.store(SameDisk(faulty))
+        op = fixture.next_op()
         faulty.failure = Failure(faulty.calls + call, errno.EIO)
         try:
-            bench.append(store, op=op)
+            fixture.append(store, op=op)
         except HoldfastError:
             pass
         if not faulty.dealt:
             raise LookupError(call)
-        bench.append(store, op=op)
-        bench.uncertain.discard(op)
-        bench.first_step = len(bench.recording.steps)
-        bench.append(store)
+        fixture.append(store, op=op)
+        fixture.uncertain.discard(op)
+        fixture.first_step = len(fixture.recording.steps)
+        fixture.append(store)
         store.close()
 
     return Protocol(f"take-over with sync {call} failing{', noted' * noted}", run)
@@ -164,15 +164,17 @@ def test_a_failed_sync_of_a_take_over_is_never_success(noted: bool) -> None:
 
 def test_torn_tail_is_cut_and_kept() -> None:
     """After half a line was left behind, the next append keeps those bytes in quarantine and goes on."""
-    bench = Bench(1)
+    fixture = Fixture(1)
     try:
-        PROTOCOLS[[protocol.name for protocol in PROTOCOLS].index("tail repair")].run(bench)
-        kept = [step for step in bench.recording.steps if step.kind == "write" and "quarantine" in step.path]
-        cut = [step for step in bench.recording.steps if step.kind == "truncate"]
+        PROTOCOLS[[protocol.name for protocol in PROTOCOLS].index("tail repair")].run(fixture)
+        kept = [
+            step for step in fixture.recording.steps if step.kind == "write" and "quarantine" in step.path
+        ]
+        cut = [step for step in fixture.recording.steps if step.kind == "truncate"]
         assert any(step.path.endswith(".bin") or ".bin." in step.path for step in kept)
         assert len(cut) == 1
         assert cut[0].path.endswith(".jsonl")
-        order = [step.kind for step in bench.recording.steps]
+        order = [step.kind for step in fixture.recording.steps]
         assert order.index("sync_folder") < order.index("truncate"), "the tail was cut before it was safe"
     finally:
-        bench.close()
+        fixture.close()

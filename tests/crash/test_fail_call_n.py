@@ -12,119 +12,119 @@ import pytest
 from holdfast.errors import HoldfastError
 from holdfast.store.files.engine import FilesStore
 from holdfast.testing.crash.faults import ERRORS, SHORT, Failure, Faulty
-from holdfast.testing.crash.harness import SECOND, STREAM, Bench
+from holdfast.testing.crash.harness import SECOND, STREAM, Fixture
 from holdfast.testing.crash.journal_protocols import JOURNALS, half_lost
 from holdfast.testing.crash.protocols import _torn
 from holdfast.testing.crash.workload import verify
 from holdfast.testing.crash.wrapped import SameDisk
 
-Write = Callable[[Bench, FilesStore], None]
+Write = Callable[[Fixture, FilesStore], None]
 
 
-def _append(bench: Bench, store: FilesStore) -> None:
-    bench.append(store)
+def _append(fixture: Fixture, store: FilesStore) -> None:
+    fixture.append(store)
 
 
-def _two(bench: Bench, store: FilesStore) -> None:
-    bench.append(store)
-    bench.append(store, op=bench.next_op(events=4))
+def _two(fixture: Fixture, store: FilesStore) -> None:
+    fixture.append(store)
+    fixture.append(store, op=fixture.next_op(events=4))
 
 
-def _many(bench: Bench, store: FilesStore) -> None:
+def _many(fixture: Fixture, store: FilesStore) -> None:
     for _ in range(6):
-        bench.append(store)
+        fixture.append(store)
 
 
-def _alone(bench: Bench, store: FilesStore) -> None:
+def _alone(fixture: Fixture, store: FilesStore) -> None:
     """Nobody else appends, and there is no rule to ask."""
     for _ in range(6):
-        bench.append(store, hurried=True)
+        fixture.append(store, fast_path=True)
 
 
-def _beside(bench: Bench, store: FilesStore) -> None:
+def _beside(fixture: Fixture, store: FilesStore) -> None:
     """Another process appends too, and nobody reads what the other one wrote."""
-    other = bench.store()
+    other = fixture.store()
     for one in (store, other, store):
-        bench.append(one)
+        fixture.append(one)
     for _ in range(3):
-        bench.append(other, hurried=True)
-        bench.append(store, hurried=True)
+        fixture.append(other, fast_path=True)
+        fixture.append(store, fast_path=True)
     other.close()
 
 
-def _close(bench: Bench, store: FilesStore) -> None:
-    bench.append(store)
-    bench.append(store)
+def _close(fixture: Fixture, store: FilesStore) -> None:
+    fixture.append(store)
+    fixture.append(store)
     store.close()
 
 
-def _note(bench: Bench, store: FilesStore) -> None:
+def _note(fixture: Fixture, store: FilesStore) -> None:
     store.put("local/snapshots/kim", b"{}" * 50)
-    bench.append(store)
+    fixture.append(store)
 
 
-def _view(bench: Bench, store: FilesStore) -> None:
+def _view(fixture: Fixture, store: FilesStore) -> None:
     store.put(f"{STREAM}/state.json", b"{}" * 50)
-    bench.append(store)
+    fixture.append(store)
 
 
-def _fix(bench: Bench, store: FilesStore) -> None:
+def _fix(fixture: Fixture, store: FilesStore) -> None:
     store.check(fix=True)
-    bench.append(store)
+    fixture.append(store)
 
 
-def _new_head(bench: Bench, store: FilesStore) -> None:
+def _new_head(fixture: Fixture, store: FilesStore) -> None:
     """Git makes a commit, and the next append opens a new segment."""
-    bench.append(store)
-    with open(os.path.join(bench.top, ".git", "HEAD"), "w") as file:
+    fixture.append(store)
+    with open(os.path.join(fixture.top, ".git", "HEAD"), "w") as file:
         file.write("e" * 40 + "\n")
-    bench.append(store)
+    fixture.append(store)
 
 
-def _forget(bench: Bench, store: FilesStore) -> None:
-    bench.forgotten.add(SECOND)
+def _forget(fixture: Fixture, store: FilesStore) -> None:
+    fixture.forgotten.add(SECOND)
     store.forget(SECOND)
-    bench.append(store)
+    fixture.append(store)
 
 
-def _nothing(bench: Bench) -> None:
+def _nothing(fixture: Fixture) -> None:
     """An empty folder: the write makes everything."""
 
 
-def _history(bench: Bench) -> None:
-    store = bench.store()
-    bench.append(store)
-    bench.append(store)
+def _history(fixture: Fixture) -> None:
+    store = fixture.store()
+    fixture.append(store)
+    fixture.append(store)
     store.close()
 
 
-def _journals(bench: Bench) -> None:
-    bench.habit = JOURNALS
+def _journals(fixture: Fixture) -> None:
+    fixture.journal_policy = JOURNALS
 
 
-def _busy(bench: Bench) -> None:
-    bench.settle_folders()
-    bench.habit = JOURNALS
-    bench.cursors = {}
+def _busy(fixture: Fixture) -> None:
+    fixture.settle_folders()
+    fixture.journal_policy = JOURNALS
+    fixture.cursors = {}
 
 
-def _torn_tail(bench: Bench) -> None:
-    _torn(bench, "half")
+def _torn_tail(fixture: Fixture) -> None:
+    _torn(fixture, "half")
 
 
-def _in_git(bench: Bench) -> None:
-    bench.git_head()
-    _history(bench)
+def _in_git(fixture: Fixture) -> None:
+    fixture.git_head()
+    _history(fixture)
 
 
-def _two_streams(bench: Bench) -> None:
-    _history(bench)
-    store = bench.store()
-    bench.append(store, SECOND)
+def _two_streams(fixture: Fixture) -> None:
+    _history(fixture)
+    store = fixture.store()
+    fixture.append(store, SECOND)
     store.close()
 
 
-CASES: dict[str, tuple[Callable[[Bench], None], Write]] = {
+CASES: dict[str, tuple[Callable[[Fixture], None], Write]] = {
     "first_append": (_nothing, _append),
     "append": (_history, _two),
     "snapshot": (_history, _note),
@@ -144,14 +144,14 @@ CASES: dict[str, tuple[Callable[[Bench], None], Write]] = {
 def _run(case: str, failure: Failure) -> bool:
     """One run; False if the failure came too late to happen."""
     prepare, write = CASES[case]
-    bench = Bench(3)
+    fixture = Fixture(3)
     try:
-        prepare(bench)
-        faulty = Faulty(SameDisk(bench.recording), failure)
+        prepare(fixture)
+        faulty = Faulty(SameDisk(fixture.recording), failure)
         store = None
         try:
-            store = bench.store(faulty)
-            write(bench, store)
+            store = fixture.store(faulty)
+            write(fixture, store)
         except HoldfastError:
             pass  # an error that says so is all that is asked for; a bare OSError fails this test
         if not faulty.dealt:
@@ -159,21 +159,21 @@ def _run(case: str, failure: Failure) -> bool:
         where = f"{case}, {failure}: {faulty.dealt[:3]}"
         faulty.heal()
         if store is None or write is _close:
-            store = bench.store(faulty)
-        bench.append(store)  # the same process works on as soon as the fault is gone
+            store = fixture.store(faulty)
+        fixture.append(store)  # the same process works on as soon as the fault is gone
         store.close()
-        after = bench.store()
-        found = verify(after, STREAM, bench.acknowledged, where)
-        certain = [op for op in bench.attempted[STREAM] if op not in bench.uncertain]
-        assert [op for op in found if op not in bench.uncertain] == certain, where
-        bench.append(after)
-        verify(after, STREAM, bench.acknowledged, where)
+        after = fixture.store()
+        found = verify(after, STREAM, fixture.acknowledged, where)
+        certain = [op for op in fixture.attempted[STREAM] if op not in fixture.uncertain]
+        assert [op for op in found if op not in fixture.uncertain] == certain, where
+        fixture.append(after)
+        verify(after, STREAM, fixture.acknowledged, where)
         bad = [fault for fault in after.check() if not fault.harmless]
         assert not bad, f"{where}: needs a human: {bad}"
         after.close()
         return True
     finally:
-        bench.close()
+        fixture.close()
 
 
 @pytest.mark.timeout(300)

@@ -14,7 +14,7 @@ from holdfast.store.files.stream_reader import Place
 from holdfast.testing import scale
 from holdfast.testing.crash.harness import (
     STREAM,
-    Bench,
+    Fixture,
     Protocol,
     check_protocol,
     segment_class,
@@ -78,8 +78,8 @@ def test_every_sort_of_sync_is_known() -> None:
 
 
 def _caught_by(name: str, protocols: list[Protocol]) -> str | None:
-    def drop(bench: Bench, call: str, path: str) -> bool:
-        return segment_class(bench, call, path) == name
+    def drop(fixture: Fixture, call: str, path: str) -> bool:
+        return segment_class(fixture, call, path) == name
 
     for protocol in sorted(protocols, key=lambda protocol: protocol.name != TELLING.get(name)):
         try:
@@ -146,12 +146,12 @@ def test_a_journal_that_goes_before_its_segment_is_synced_is_caught(monkeypatch:
             place.fs.close(place.fs.open(path, os.O_RDWR | os.O_CREAT))  # so that it can be removed once more
         honest(place, handle, name, entries)
 
-    def taken_over(bench: Bench) -> None:
-        bench.habit = JOURNALS
-        dying = KilledAt(bench.fs, 1 << 30)
-        bench.append(bench.store(dying))
+    def taken_over(fixture: Fixture) -> None:
+        fixture.journal_policy = JOURNALS
+        dying = KilledAt(fixture.fs, 1 << 30)
+        fixture.append(fixture.store(dying))
         dying.die()
-        bench.store().read(STREAM, None)
+        fixture.store().read(STREAM, None)
 
     monkeypatch.setattr(replay, "_put_back", hasty)
     with pytest.raises(Violation):
@@ -163,12 +163,12 @@ def test_a_journal_that_goes_before_its_segment_is_synced_is_caught(monkeypatch:
 def test_acknowledging_before_the_sync_is_caught() -> None:
     """A store that says yes before its sync has returned is found out."""
 
-    def early(bench: Bench) -> None:
-        store = bench.store()
-        bench.append(store)
-        recording = bench.recording
+    def early(fixture: Fixture) -> None:
+        store = fixture.store()
+        fixture.append(store)
+        recording = fixture.recording
         begun = len(recording.steps)
-        bench.append(store)
+        fixture.append(store)
         late = [step for step in recording.steps[begun:] if step.kind == "sync"]
         recording.steps[begun:] = [step for step in recording.steps[begun:] if step.kind != "sync"] + late
         store.close()

@@ -144,7 +144,7 @@ def test_a_discussion_and_the_way_back(capsys: pytest.CaptureFixture[str]) -> No
     back = {"task": "T-1", "focus": "The parser", "status": "working", "phase": "look"}
     assert run(capsys, "discuss", "Why?")["return_to"] == back
     refused = run(capsys, "discuss", "And why that?", status=1)
-    assert "one level" in refused["error"]["message"]
+    assert "do not nest" in refused["error"]["message"]
     run(capsys, "focus", "elsewhere")
     assert run(capsys, "return", "--summary", "because")["place"] == back
 

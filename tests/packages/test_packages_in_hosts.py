@@ -96,7 +96,7 @@ def test_claude_slash_commands_reach_the_model_and_cost_nothing_before() -> None
     with on_stage("claude") as (host, _, _):
         plain = fine(host.run(host.argv("hello", False, *CLAUDE)))
         assert plain.saw("Durable working memory for this project"), "the skill is offered"
-        assert not plain.saw("Keep an open question."), "the commands are not"
+        assert not plain.saw("Add an open question."), "the commands are not"
         run = fine(host.run(host.argv("/holdfast:add-loop Is it so?", False, *CLAUDE)))
         assert run.saw("holdfast do -- /add-loop")
         assert run.saw("---\nIs it so?\n---")

@@ -296,7 +296,7 @@ def test_a_damaged_key_is_made_anew(session: holdfast.Session, project: Path) ->
     assert len(set(PLACEHOLDER.findall(log))) == 2
 
 
-@pytest.mark.parametrize("way", sorted(secrets_filter.WAYS))
+@pytest.mark.parametrize("channel", sorted(secrets_filter.CHANNELS))
 @pytest.mark.parametrize(
     ("config", "expected"),
     [
@@ -307,11 +307,11 @@ def test_a_damaged_key_is_made_anew(session: holdfast.Session, project: Path) ->
         ('[secrets]\ndefault = "redact"\nmcp = "allow"\n', {"": "redact", "mcp": "allow"}),
     ],
 )
-def test_policy_by_way(project: Path, way: str, config: str, expected: dict[str, str]) -> None:
+def test_policy_by_channel(project: Path, channel: str, config: str, expected: dict[str, str]) -> None:
     """config.toml sets the policy for all ways in or for one; the caller's word comes first."""
     (project / ".state" / "config.toml").write_text("format = 1\n" + config)
-    wanted = expected.get(way, expected.get("", secrets_filter.WAYS[way]))
-    with holdfast.open(project, way=way) as workspace:
+    wanted = expected.get(channel, expected.get("", secrets_filter.CHANNELS[channel]))
+    with holdfast.open(project, channel=channel) as workspace:
         assert secrets_filter.policy_of(workspace)[0] == wanted
         assert secrets_filter.policy_of(workspace, "redact") == ("redact", "asked")
 

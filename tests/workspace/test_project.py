@@ -85,7 +85,7 @@ def test_closing_twice_says_when_it_was_closed(project_handle: Project) -> None:
     """A short form of the id finds the closed item too."""
     project_handle.add_item("first")
     project_handle.close_item("BL-1", outcome="dropped")
-    with pytest.raises(Refused, match="was closed before"):
+    with pytest.raises(Refused, match="is closed already"):
         project_handle.close_item("BL-1")
     with pytest.raises(NotFound, match="no open backlog item BL-7"):
         project_handle.close_item("BL-7")
@@ -190,7 +190,7 @@ def test_a_decision_of_the_project_is_like_one_of_a_session(workspace: Workspace
     assert (unsettled["id"], unsettled["session"]) == (made.id, "project")
     assert session.state["decisions"]["made"] == 0
     workspace.project.settle("D-1", "done")
-    with pytest.raises(Refused, match="was settled before"):
+    with pytest.raises(Refused, match="is settled already"):
         workspace.project.settle("D-1", "again")
     assert workspace.recover() == []
 

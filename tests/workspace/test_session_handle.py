@@ -50,7 +50,7 @@ def test_settling_twice_is_refused_and_says_when_it_was_settled(workspace: Works
     session.decide("A", because="b")
     session.settle("D-1", "done")
     version = session.version
-    with pytest.raises(Refused, match="was settled before"):
+    with pytest.raises(Refused, match="is settled already"):
         session.settle("D-1", "again")
     assert session.version == version
 
@@ -136,7 +136,7 @@ def test_state_at_a_version_and_at_a_moment(workspace: Workspace) -> None:
     assert session.diff(3, 4) == [{"what": "phase", "change": "set", "before": "plan", "after": "build"}]
     with pytest.raises(NotFound):
         session.at(99)
-    with pytest.raises(Usage, match="neither a version nor a moment"):
+    with pytest.raises(Usage, match="neither a version nor a timestamp"):
         session.at(1.5)  # type: ignore[arg-type]
 
 

@@ -1,1 +1,1 @@
-"""The pure part: no files, no clock, no randomness, no sockets. What it needs of the world comes in as arguments."""
+"""Pure functions: no files, clock, randomness or sockets. Whatever they need of the world is an argument."""

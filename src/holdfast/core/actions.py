@@ -1,4 +1,4 @@
-"""Actions: the menu of what can be done next, computed from the state, and what a slash action means.
+"""Actions: the menu of what can be done next, computed from the state, and the call that each slash action stands for.
 
 ``/close-loop LOOP-007 They never mix`` is the same call as ``Session.close_loop("LOOP-007", "They never mix")``.
 """
@@ -18,7 +18,7 @@ class Action(Record):
 
     name: str
     takes: str
-    """What comes after the name, in the manner of a usage line; empty if nothing does."""
+    """Its arguments, as in a usage line; empty if it takes none."""
     does: str
     core: bool = False
 
@@ -28,7 +28,7 @@ class Action(Record):
 
 
 READS = ("status", "resume")
-"""Actions that only show something: the command of that name."""
+"""Actions that only read: each runs the command of that name."""
 
 
 class Call(Record):
@@ -43,7 +43,7 @@ State = dict[str, Any]
 
 
 def menu(state: State) -> list[Action]:
-    """Everything that can be done now: the core first, then what the state suggests."""
+    """Everything that can be done now: the core actions first, then those that the state suggests."""
     return [*_core(state), *_plan(state), *_task(state), *_loops(state), *_phase(state), *_decisions(state)]
 
 
@@ -53,7 +53,7 @@ def _open(state: State, name: str) -> dict[str, Any]:
 
 
 def _names(ids: list[str]) -> str:
-    """A few ids for a line of the menu."""
+    """The first few ids, for a line of the menu."""
     shown = ", ".join(ids[:3])
     return shown if len(ids) <= 3 else f"{shown} … ({len(ids)} in all)"
 
@@ -64,18 +64,18 @@ def _core(state: State) -> list[Action]:
     task = contested.value(state["registers"], "task")
     actions = []
     if discussion and status != "paused":
-        actions.append(Action("return", "[SUMMARY]", "go back to where the discussion began", core=True))
-        actions.append(Action("continue", "", "the same", core=True))
+        actions.append(Action("return", "[SUMMARY]", "return to where the discussion started", core=True))
+        actions.append(Action("continue", "", "same as /return", core=True))
     elif status in ("paused", "complete"):
-        actions.append(Action("continue", "", "take the session up again", core=True))
+        actions.append(Action("continue", "", "resume the session", core=True))
     else:
-        actions.append(Action("continue", "", f"go on with {task or 'the work'}", core=True))
+        actions.append(Action("continue", "", f"continue with {task or 'the work'}", core=True))
     if status not in ("paused", "complete"):
-        actions.append(Action("pause", "[NOTE]", "stop here and keep everything for later", core=True))
-    actions.append(Action("status", "", "show where the session stands", core=True))
-    actions.append(Action("add-loop", "QUESTION", "keep an open question", core=True))
+        actions.append(Action("pause", "[NOTE]", "stop for now", core=True))
+    actions.append(Action("status", "", "show the status of the session", core=True))
+    actions.append(Action("add-loop", "QUESTION", "add an open question", core=True))
     if not discussion and status not in ("paused", "complete"):
-        actions.append(Action("discuss", "TOPIC", "look into something else and come back here", core=True))
+        actions.append(Action("discuss", "TOPIC", "discuss something else, then return here", core=True))
     return actions
 
 
@@ -87,7 +87,7 @@ def _plan(state: State) -> list[Action]:
     return [
         Action("approve-plan", "[ID]", f"approve {last} and carry it out"),
         Action("reject-plan", "[ID] REASON", f"reject {last}"),
-        Action("edit-plan", "[ID] TEXT", f"put another text in the place of {last}"),
+        Action("edit-plan", "[ID] TEXT", f"replace the text of {last}"),
     ]
 
 
@@ -98,12 +98,12 @@ def _task(state: State) -> list[Action]:
     if current in tasks:
         title = one_line(str(tasks[current].get("title", "")), 60)
         actions += [
-            Action("complete-task", "[RESULT]", f"{current} is done ({title})"),
-            Action("skip-task", "REASON", f"leave {current} out"),
+            Action("complete-task", "[RESULT]", f"complete {current} ({title})"),
+            Action("skip-task", "REASON", f"skip {current}"),
         ]
     waiting = [task["id"] for task in concepts.task.ready(state)] if tasks else []
     if waiting:
-        actions.append(Action("start-task", "ID", f"begin {_names(waiting)}"))
+        actions.append(Action("start-task", "ID", f"start {_names(waiting)}"))
     return actions
 
 
@@ -111,10 +111,10 @@ def _loops(state: State) -> list[Action]:
     loops = _open(state, "loops")
     if not loops:
         return []
-    actions = [Action("close-loop", "ID OUTCOME", f"settle {_names(list(loops))}")]
+    actions = [Action("close-loop", "ID OUTCOME", f"close {_names(list(loops))}")]
     untouched = [short_id for short_id, loop in loops.items() if loop.get("status") == "open"]
     if untouched:
-        actions.append(Action("explore-loop", "ID", f"look into {_names(untouched)}"))
+        actions.append(Action("explore-loop", "ID", f"explore {_names(untouched)}"))
     return actions
 
 
@@ -128,20 +128,20 @@ def _phase(state: State) -> list[Action]:
         said = f"leave {one_line(current, 40)} and enter {one_line(following, 40)}"
         actions.append(Action("complete-phase", "", said))
     if len(declared) > 1:
-        actions.append(Action("skip-to-phase", "PHASE REASON", "go to any other phase"))
+        actions.append(Action("skip-to-phase", "PHASE REASON", "jump to another phase"))
     return actions
 
 
 def _decisions(state: State) -> list[Action]:
     unsettled = list(_open(state, "decisions"))
-    return [Action("settle", "ID OUTCOME", f"say how {_names(unsettled)} turned out")] if unsettled else []
+    return [Action("settle", "ID OUTCOME", f"record the outcome of {_names(unsettled)}")] if unsettled else []
 
 
-# -- what an action means ---------------------------------------------------------------------------------
+# -- from an action to its call ---------------------------------------------------------------------------
 
 
 def parse(text: str) -> tuple[str, str]:
-    """The name of a slash action and the rest of its line, unchanged."""
+    """The name of a slash action, and the rest of its line unchanged."""
     stripped = text.lstrip()
     if not stripped.startswith("/"):
         raise Usage(
@@ -152,7 +152,7 @@ def parse(text: str) -> tuple[str, str]:
 
 
 def call(state: State, text: str) -> Call:
-    """The method that a slash action calls. Unknown actions, and those that are not on the menu, are refused."""
+    """The call that a slash action stands for. Unknown actions and those not on the menu are refused."""
     name, rest = parse(text)
     options = menu(state)
     if name not in _CALLS:
@@ -171,12 +171,12 @@ def _offer(options: list[Action]) -> str:
 
 def _why_not(state: State, name: str) -> str:
     if name == "discuss" and state.get("discussion"):
-        return "A discussion is open, and discussions do not nest: /return comes back first. "
+        return "A discussion is open, and discussions do not nest: /return first. "
     return ""
 
 
 def _word(text: str) -> tuple[str, str]:
-    """The first word, and what follows after the space that ends it."""
+    """The first word and the rest."""
     parts = text.split(maxsplit=1)
     if not parts:
         return "", ""
@@ -192,7 +192,7 @@ def _needed(rest: str, action: Action) -> str:
 
 
 def _continue(state: State, rest: str, action: Action) -> Call:
-    """After a pause or a discussion the session is taken up; otherwise there is only something to read."""
+    """After a pause or a discussion, resume the session; otherwise only show the brief."""
     resting = contested.value(state["registers"], "status") in ("paused", "complete")
     return _plain("continue_" if resting or state.get("discussion") else "resume")(state, rest, action)
 
@@ -201,7 +201,7 @@ def _plain(method: str) -> Callable[[State, str, Action], Call]:
     def make(state: State, rest: str, action: Action) -> Call:
         if rest.strip():
             raise Usage(
-                f"/{action.name} takes nothing more; nothing was written.", hint=f"Write {action.usage}."
+                f"/{action.name} takes no arguments; nothing was written.", hint=f"Write {action.usage}."
             )
         return Call(method)
 
@@ -236,7 +236,7 @@ def _id_and_text(method: str) -> Callable[[State, str, Action], Call]:
 
 
 def _skip(state: State, rest: str, action: Action) -> Call:
-    """A phase by its name, which may have spaces, or by its number; then the reason."""
+    """A phase by name (which may contain spaces) or number, then the reason."""
     declared: list[str] = state["phases"]["declared"]
     _needed(rest, action)
     for name in sorted(declared, key=len, reverse=True):
@@ -254,7 +254,7 @@ def _skip(state: State, rest: str, action: Action) -> Call:
 
 
 def _task_text(method: str, name: str, *, needed: bool) -> Callable[[State, str, Action], Call]:
-    """For the current task, which the action does not have to name."""
+    """An action on the current task, which it does not name."""
 
     def make(state: State, rest: str, action: Action) -> Call:
         if needed:
@@ -266,7 +266,7 @@ def _task_text(method: str, name: str, *, needed: bool) -> Callable[[State, str,
 
 
 def _plan_text(method: str, name: str) -> Callable[[State, str, Action], Call]:
-    """For the plan that is named first, else for the newest one."""
+    """An action on the plan named first, else on the newest one."""
 
     def make(state: State, rest: str, action: Action) -> Call:
         plans = _open(state, "plans")
@@ -309,23 +309,23 @@ _CALLS: dict[str, Callable[[State, str, Action], Call]] = {
 CATALOGUE = {
     action.name: action
     for action in (
-        Action("continue", "", "go on with the work, or take a paused session up again", core=True),
-        Action("pause", "[NOTE]", "stop here and keep everything for later", core=True),
-        Action("status", "", "show where the session stands", core=True),
-        Action("add-loop", "QUESTION", "keep an open question", core=True),
-        Action("discuss", "TOPIC", "look into something else and come back here", core=True),
-        Action("return", "[SUMMARY]", "go back to where the discussion began", core=True),
+        Action("continue", "", "continue the work, or resume a paused session", core=True),
+        Action("pause", "[NOTE]", "stop for now", core=True),
+        Action("status", "", "show the status of the session", core=True),
+        Action("add-loop", "QUESTION", "add an open question", core=True),
+        Action("discuss", "TOPIC", "discuss something else, then return here", core=True),
+        Action("return", "[SUMMARY]", "return to where the discussion started", core=True),
         Action("approve-plan", "[ID]", "approve the proposed plan and carry it out"),
         Action("reject-plan", "[ID] REASON", "reject the proposed plan"),
-        Action("edit-plan", "[ID] TEXT", "put another text in the place of the proposed plan"),
-        Action("complete-task", "[RESULT]", "the current task is done"),
-        Action("skip-task", "REASON", "leave the current task out"),
-        Action("start-task", "ID", "begin a task"),
-        Action("close-loop", "ID OUTCOME", "settle an open question"),
-        Action("explore-loop", "ID", "look into an open question"),
+        Action("edit-plan", "[ID] TEXT", "replace the text of the proposed plan"),
+        Action("complete-task", "[RESULT]", "complete the current task"),
+        Action("skip-task", "REASON", "skip the current task"),
+        Action("start-task", "ID", "start a task"),
+        Action("close-loop", "ID OUTCOME", "close an open question with its answer"),
+        Action("explore-loop", "ID", "explore an open question"),
         Action("complete-phase", "", "leave this phase and enter the next"),
-        Action("skip-to-phase", "PHASE REASON", "go to any other phase"),
-        Action("settle", "ID OUTCOME", "say how a decision turned out"),
+        Action("skip-to-phase", "PHASE REASON", "jump to another phase"),
+        Action("settle", "ID OUTCOME", "record the outcome of a decision"),
     )
 }
-"""Every action, whatever the state: what slash commands of agent hosts are made from."""
+"""Every action, whatever the state: the slash commands of agent hosts are generated from it."""

@@ -1,7 +1,7 @@
-"""A bounded collection in the state: what is open, the last few closed ones, and counts for the rest.
+"""A bounded collection in the state: the open entries, the last few closed ones, and counts for the rest.
 
-``{"open": {id: entry}, "closed": [entry], "opened": n, "done": n}``. Tasks, loops, risks, blockers … are all
-of this form.
+``{"open": {id: entry}, "closed": [entry], "opened": n, "done": n}``. Tasks, loops, risks, blockers and others have
+this shape.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def blank() -> Collection:
 
 
 def add(state: dict[str, Any], name: str, entry: dict[str, Any], commit: Commit) -> None:
-    """Fold: a new entry; it gets who, when, from where, and the commit that made it."""
+    """Fold: add an entry, with the actor, time, origin and id of its commit."""
     collection = state[name]
     short_ids.note(state, entry["id"])
     collection["opened"] += 1
@@ -36,7 +36,7 @@ def add(state: dict[str, Any], name: str, entry: dict[str, Any], commit: Commit)
 
 
 def change(state: dict[str, Any], name: str, short_id: str, **fields: Any) -> dict[str, Any] | None:
-    """Fold: change fields of an open entry; None if another clone has closed it."""
+    """Fold: update fields of an open entry; None if another clone closed it."""
     entry: dict[str, Any] | None = state[name]["open"].get(short_id)
     if entry is not None:
         entry.update(fields)
@@ -46,7 +46,7 @@ def change(state: dict[str, Any], name: str, short_id: str, **fields: Any) -> di
 def close(
     state: dict[str, Any], name: str, short_id: str, commit: Commit, **fields: Any
 ) -> dict[str, Any] | None:
-    """Fold: close an entry. If two clones closed it, the second closing is kept beside the first as a rival."""
+    """Fold: close an entry. If two clones closed it, the second outcome is kept as a rival of the first."""
     collection = state[name]
     entry: dict[str, Any] | None = collection["open"].pop(short_id, None)
     closing = {**fields, "closed_at": commit.at, "closed_by": commit.by}
@@ -63,7 +63,7 @@ def close(
 
 
 def check_room(state: dict[str, Any], name: str, what: str) -> None:
-    """Rule: refuse to open more than the state may hold."""
+    """Rule: refuse to open more entries than the state may hold."""
     if len(state[name]["open"]) >= MAX_OPEN:
         raise Refused(
             f"{MAX_OPEN:,} {what} are open; nothing was written.", hint=f"Close some of the {what} first."
@@ -71,7 +71,7 @@ def check_room(state: dict[str, Any], name: str, what: str) -> None:
 
 
 def find(state: dict[str, Any], name: str, text: str, what: str) -> dict[str, Any]:
-    """Rule: the open entry that a person means by ``text``; says so if it was closed before."""
+    """Rule: the open entry that ``text`` refers to; the error says if it is closed already."""
     collection = state[name]
     text = short_ids.whole(state, text)
     try:
@@ -83,15 +83,14 @@ def find(state: dict[str, Any], name: str, text: str, what: str) -> dict[str, An
         for closed in collection["closed"]:
             if short_ids.same(closed["id"], text):
                 raise Refused(
-                    f"{closed['id']} was closed before, at {closed['closed_at']} by {closed['closed_by']}. "
+                    f"{closed['id']} is closed already, at {closed['closed_at']} by {closed['closed_by']}. "
                     "Nothing was written."
                 ) from None
         raise
 
 
 def known(state: dict[str, Any], name: str, text: str, prefix: str, what: str) -> str:
-    """Rule: the full id of an entry that is or was there, also one that was closed so long ago that only its
-    number is left."""
+    """Rule: the full id of an entry, open or closed, even if the state keeps nothing of it but its number."""
     if name not in state:
         raise Refused(f"There are no {name} in this stream; nothing was written.")
     collection = state[name]

@@ -1,8 +1,8 @@
-"""Single values that two clones may set without seeing each other.
+"""Registers: single values that two clones may set concurrently.
 
-A register holds every value that nobody has overwritten. Each set names the ids that it saw; those are
-overwritten, all others stay. The latest id is the value, the rest are its rivals: the value is contested until
-somebody who has seen them sets it again. Nothing is silently dropped, and the order of arrival does not matter.
+A multi-value register. Each set names the ids that it saw and overwrites those; all others stay. The latest id is the
+value, the others are its rivals: the value is contested until somebody who has seen them sets it again. No value is
+dropped silently, and the order of arrival does not matter.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Register = dict[str, Any]
 
 
 def put(registers: dict[str, Any], name: str, value: Any, saw: list[str], commit: Commit) -> None:
-    """Fold one set of the register ``name``. Commits come in id order, so the newest is always the value."""
+    """Fold: set the register ``name``. Commits come in id order, so the newest is always the value."""
     old: Register | None = registers.get(name)
     rivals = []
     if old is not None:
@@ -35,13 +35,13 @@ def put(registers: dict[str, Any], name: str, value: Any, saw: list[str], commit
 
 
 def value(registers: dict[str, Any], name: str, default: Any = None) -> Any:
-    """The present value of a register."""
+    """The current value of a register."""
     register = registers.get(name)
     return default if register is None else register["value"]
 
 
 def seen(registers: dict[str, Any], name: str) -> list[str]:
-    """What the next set of the register has to name: the ids of the value and of its rivals."""
+    """The ids that the next set of the register must name: those of the value and of its rivals."""
     register = registers.get(name)
     if register is None:
         return []
@@ -49,11 +49,11 @@ def seen(registers: dict[str, Any], name: str) -> list[str]:
 
 
 def seen_value(registers: dict[str, Any], name: str) -> list[str]:
-    """What a set that only follows from another command names: rivals stay, since nobody chose among them."""
+    """The ids that a set implied by another command names: rivals stay, because nobody chose among them."""
     register = registers.get(name)
     return [] if register is None else [register["id"]]
 
 
 def contests(registers: dict[str, Any]) -> list[dict[str, Any]]:
-    """Every contested value: its name, its present value, and the rivals."""
+    """Every contested value: its name, its current value and the rivals."""
     return [{"name": name, **register} for name, register in sorted(registers.items()) if register["rivals"]]

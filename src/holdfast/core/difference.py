@@ -1,6 +1,6 @@
-"""What changed between two states, told as a person would: values that were set, things that came, went or changed.
+"""What changed between two states: values that were set, and entries that were added, closed or changed.
 
-Bookkeeping (heads, numbers, commit ids, counters of things that are listed anyway) is not a change.
+Bookkeeping (heads, numbers, commit ids, counters of listed entries) is not a change.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _LISTS = {
 
 
 def difference(before: dict[str, Any], after: dict[str, Any]) -> list[Change]:
-    """Each change, values first, then things by kind."""
+    """Each change: values first, then entries by kind."""
     changes = _registers(before["registers"], after["registers"])
     for name in sorted((before.keys() | after.keys()) - _BOOKKEEPING):
         old, new = before.get(name), after.get(name)
@@ -102,7 +102,7 @@ def _things(noun: str, before: dict[str, Any], after: dict[str, Any]) -> list[Ch
             changes.append(change)
     for key, entry in old.items():
         if key not in new and key not in closed:
-            # Closed, and so many were closed since that the state no longer lists it: the log does.
+            # Closed so long ago that only the log still has it.
             changes.append({"what": f"{noun} {key}", "change": "removed", "before": _said(entry)})
     return changes
 
@@ -151,7 +151,7 @@ def _value(what: str, before: Any, after: Any) -> list[Change]:
 
 
 def _said(entry: Any) -> Any:
-    """The words of an entry."""
+    """The text of an entry."""
     if not isinstance(entry, dict):
         return entry
     return next((entry[key] for key in _TEXTS if entry.get(key)), entry)

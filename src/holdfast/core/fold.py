@@ -1,8 +1,8 @@
-"""From commits to state.
+"""Fold commits into state.
 
 State is a plain JSON object: the fold of a stream's commits in canonical order. It holds what is open, the last
-few things that were closed, and counts for the rest, so its size does not grow with history. Each concept owns
-its part of the state and brings the functions that fold its events (see ``core.concepts``).
+few closed entries, and counts for the rest, so its size does not grow with history. Each concept owns its part of
+the state and the functions that fold its events (see ``core.concepts``).
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from holdfast.core.codec import Commit, Event
 from holdfast.errors import Damaged, HoldfastError, Newer
 from holdfast.typed import Any
 
-RELEASE = 5
-"""Raised whenever the same commits fold to another state: snapshots of other releases are not used."""
+RELEASE = 6
+"""Increased whenever the same commits fold to a different state: snapshots of other releases are ignored."""
 
 RECENT = 10
 MAX_UNKNOWN = 50
-NONSENSE = "nonsense"
-"""What commits count as, among the unknown, that this release can make nothing of."""
-_NONSENSE = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, HoldfastError)
-"""What a fold runs into if the data of an event is not what the event's type promises."""
+MALFORMED = "malformed"
+"""The key under which malformed commits and events are counted among the unknown ones."""
+_FOLD_ERRORS = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, HoldfastError)
+"""What a fold raises if the data of an event does not have the shape that its type requires."""
 
 State = dict[str, Any]
 
 
 def blank(kind: str) -> State:
-    """The state of a stream that nobody has written to."""
+    """The state of an empty stream."""
     state: State = {
         "kind": kind,
         "starter": "",
@@ -49,9 +49,9 @@ def blank(kind: str) -> State:
 
 
 def fold(state: State, lines: Iterable[bytes | Commit]) -> State:
-    """Fold commits, given as lines or decoded, into ``state``, which is changed and returned.
+    """Fold commits, given as lines or decoded, into ``state``, in place, and return it.
 
-    What makes no sense is counted and left out: one bad commit must not make all others unreadable.
+    Malformed commits and events are counted and skipped: one bad commit must not make the others unreadable.
     """
     for item in lines:
         commit_id = codec.id_of(item) if isinstance(item, bytes) else item.id
@@ -61,7 +61,7 @@ def fold(state: State, lines: Iterable[bytes | Commit]) -> State:
         try:
             commit = validation.commit_in(item) if isinstance(item, bytes) else validation.checked(item)
         except Damaged:
-            _count_unknown(state, NONSENSE)
+            _count_unknown(state, MALFORMED)
             continue
         _, at, by, _, _, events, _ = commit
         state["created"] = state["created"] or at
@@ -72,18 +72,9 @@ def fold(state: State, lines: Iterable[bytes | Commit]) -> State:
                 _fold_event(state, event, commit)
             except Newer:
                 raise
-            except _NONSENSE:
-                _count_unknown(state, NONSENSE)
+            except _FOLD_ERRORS:
+                _count_unknown(state, MALFORMED)
         del state["recent"][:-RECENT]
-    return state
-
-
-def skip(state: State, count: int, mix: int, last: Commit) -> State:
-    """Fold so many commits, of which the last one is given, that only count: one event of a program's own each."""
-    state["commits"] += count
-    state["own"] += count
-    state["mix"] = (state["mix"] + mix) & 0xFFFFFFFF
-    state["head"], state["updated"], state["by"] = last.id, last.at, last.by
     return state
 
 
@@ -103,7 +94,7 @@ def _fold_event(state: State, event: Event, commit: Commit) -> None:
 
 
 def _count_unknown(state: State, event_type: str) -> None:
-    """Events of a later release or of another kind of stream: kept in the log, counted here."""
+    """Count an event of a later release or of another kind of stream; the log keeps it."""
     unknown = state["unknown"]
     name = event_type if event_type in unknown or len(unknown) < MAX_UNKNOWN else "others"
     unknown[name] = unknown.get(name, 0) + 1

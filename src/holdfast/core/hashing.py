@@ -1,6 +1,6 @@
 """The hash function of the format.
 
-``hashlib`` loads OpenSSL, which takes longer than a whole command; the interpreter's own module has the same
+``hashlib`` loads OpenSSL, which takes longer than a whole command; the interpreter's built-in module has the same
 function.
 """
 

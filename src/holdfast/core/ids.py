@@ -1,8 +1,8 @@
-"""Commit ids, and every name that may become a path.
+"""Commit ids, and validation of every name that becomes a path.
 
 A commit id is a hybrid logical clock and a writer: ``<ms:12 hex><counter:4 hex>-<writer>``. Ids sort as text
-into the canonical order, and a writer that has read a commit always writes a later id, also when its wall
-clock is behind.
+into the canonical order, and a writer that has read a commit always writes a later id, even if its wall clock
+is slow.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ WRITER_LENGTH = 8
 ID_LENGTH = 16 + 1 + WRITER_LENGTH
 ZERO = "0" * 16 + "-" + "0" * WRITER_LENGTH
 LAST = "f" * 16
-"""The clock behind which there is no later id. No honest clock comes near; anybody can write it into a segment."""
+"""The largest clock value: no later id exists. No real clock reaches it, but a forged segment may contain it."""
 
 _LATEST = int(LAST, 16)
 _COUNTER = 16
-"""Bits of the clock below the milliseconds."""
+"""Bits of the counter, below the milliseconds."""
 _HEX = b"0123456789abcdef"
-_WRITER_LETTERS = ALPHABET.encode()
-_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
+_WRITER_CHARACTERS = ALPHABET.encode()
+_NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 _NAME_LENGTH = 64
 _DEVICES = frozenset(
     ["con", "prn", "aux", "nul", *(f"com{n}" for n in range(10)), *(f"lpt{n}" for n in range(10))]
@@ -29,7 +29,7 @@ _DEVICES = frozenset(
 
 
 def next_id(last: str | bytes, now_ms: int, writer: str) -> str:
-    """The first id of ``writer`` that is later than ``last`` and not before the wall clock."""
+    """The smallest id of ``writer`` that is later than ``last`` and not before the wall clock."""
     global _newest
     known, clock = _newest
     clock = clock + 1 if last is known else int(last[:16], 16) + 1
@@ -38,16 +38,16 @@ def next_id(last: str | bytes, now_ms: int, writer: str) -> str:
         clock = wall
     elif clock > _LATEST:
         raise Damaged(
-            f"A commit here has the last id that there can be ({LAST}), so none can follow; nothing was written.",
+            f"A commit has the largest possible id ({LAST}), so none can follow; nothing was written.",
             hint="`holdfast doctor` names its file and line. Go on in a new session.",
         )
-    commit_id = f"{clock.to_bytes(8, 'big').hex()}-{writer}"  # a format specification takes twice as long
+    commit_id = f"{clock.to_bytes(8, 'big').hex()}-{writer}"  # twice as fast as a format specification
     _newest = (commit_id, clock)
     return commit_id
 
 
 _newest: tuple[str | bytes, int] = (ZERO, 0)
-"""The id that was made last, and its clock: mostly the next one follows it."""
+"""The last id made, and its clock: usually the next id follows it."""
 
 
 def milliseconds(commit_id: str) -> int:
@@ -55,9 +55,9 @@ def milliseconds(commit_id: str) -> int:
     return int(commit_id[:12], 16)
 
 
-def only(text: str, letters: str) -> bool:
-    """Whether every character of ``text`` is one of ``letters``. No pattern: patterns take long to compile."""
-    return not text.strip(letters)
+def only(text: str, characters: str) -> bool:
+    """Whether ``text`` consists of ``characters`` only. No regular expression, because compiling one is slow."""
+    return not text.strip(characters)
 
 
 def is_commit_id(text: str) -> bool:
@@ -65,13 +65,13 @@ def is_commit_id(text: str) -> bool:
 
 
 def is_encoded_id(data: bytes) -> bool:
-    """The same of an id as it stands in a line; asked of every line that is read."""
+    """The same for an id as bytes of a line; called for every line that is read."""
     clock, _, writer = data.partition(b"-")
     return (
         len(data) == ID_LENGTH
         and len(writer) == WRITER_LENGTH
         and not clock.strip(_HEX)
-        and not writer.strip(_WRITER_LETTERS)
+        and not writer.strip(_WRITER_CHARACTERS)
     )
 
 
@@ -80,20 +80,20 @@ def is_writer(text: str) -> bool:
 
 
 def random_text(bits: int, length: int) -> str:
-    """``length`` letters out of random ``bits``."""
-    letters = []
+    """``length`` characters of the id alphabet, from random ``bits``."""
+    characters = []
     for _ in range(length):
         bits, index = divmod(bits, len(ALPHABET))
-        letters.append(ALPHABET[index])
-    return "".join(letters)
+        characters.append(ALPHABET[index])
+    return "".join(characters)
 
 
 def checked_name(text: str, what: str = "name") -> str:
-    """``text`` itself, if it may become the name of a file or folder; every such name passes here."""
+    """``text`` itself, if it is safe as the name of a file or folder. All such names are validated here."""
     if (
         not 0 < len(text) <= _NAME_LENGTH
-        or not only(text[0], _LETTERS)
-        or not only(text, _LETTERS + "._-")
+        or not only(text[0], _NAME_CHARACTERS)
+        or not only(text, _NAME_CHARACTERS + "._-")
         or text.endswith(".")
         or text.split(".")[0] in _DEVICES
     ):
@@ -102,8 +102,8 @@ def checked_name(text: str, what: str = "name") -> str:
 
 
 def safe_name(text: str) -> str:
-    """The nearest valid name to a free text such as a person's name; ``user`` if nothing is left."""
-    spaced = "".join(letter if only(letter, _LETTERS) else " " for letter in text.lower())
+    """A valid name derived from free text such as a person's name; ``user`` if nothing is left."""
+    spaced = "".join(c if only(c, _NAME_CHARACTERS) else " " for c in text.lower())
     lowered = "-".join(spaced.split())[:_NAME_LENGTH].strip("-")
     try:
         return checked_name(lowered)
@@ -112,12 +112,12 @@ def safe_name(text: str) -> str:
 
 
 def is_session_id(text: str) -> bool:
-    year, month, day, letters = text[:4], text[5:7], text[8:10], text[11:]
+    year, month, day, suffix = text[:4], text[5:7], text[8:10], text[11:]
     return (
         len(text) == 19
         and text[4] == text[7] == text[10] == "-"
         and only(year + month + day, "0123456789")
-        and only(letters, _LETTERS)
+        and only(suffix, _NAME_CHARACTERS)
     )
 
 

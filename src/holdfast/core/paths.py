@@ -1,4 +1,4 @@
-"""Relative paths of files that the state refers to: as text, before any file is looked at."""
+"""Validation of relative paths that the state refers to: as text, without any file access."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from holdfast.errors import Refused
 PATH_CAP = 500
 """Characters in a path."""
 IN_SESSION = "session:"
-"""What a path begins with that is relative to the session's own folder; all others are relative to the project's."""
+"""Prefixes of paths that are relative to the session's folder; all others are relative to the project's."""
 
 
 def checked_path(path: object, what: str = "path") -> str:
-    """The plain form of a relative path (``./a//b`` is ``a/b``), if it cannot lead out of where it begins."""
+    """The normal form of a relative path (``./a//b`` is ``a/b``); a path that leaves its base is refused."""
     text = checked_text(path, what, cap=PATH_CAP)
     prefix = IN_SESSION if text.startswith(IN_SESSION) else ""
     rest = text[len(prefix) :]

@@ -1,7 +1,7 @@
-"""A set of whole numbers as sorted, separate ranges ``[[first, last], …]``: exact, and small where it is dense.
+"""A set of integers as sorted, disjoint ranges ``[[first, last], …]``: exact, and small where it is dense.
 
-Which items of a batch are done has to be known exactly, but a state must not hold a list of them. Work that
-goes through its items in order leaves a handful of ranges, however many items there are.
+The state must know exactly which items of a batch are done without listing them. Work that takes its items in order
+leaves a few ranges, however many items there are.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ Ranges = list[list[int]]
 
 
 def add(ranges: Ranges, number: int) -> bool:
-    """Put a number into the set; False if it was there."""
+    """Add a number; False if it was in the set already."""
     place = bisect_right(ranges, number, key=_first)
     before = ranges[place - 1] if place else None
     after = ranges[place] if place < len(ranges) else None
@@ -37,7 +37,7 @@ def add(ranges: Ranges, number: int) -> bool:
 
 
 def remove(ranges: Ranges, number: int) -> bool:
-    """Take a number out of the set; False if it was not there."""
+    """Remove a number; False if it was not in the set."""
     place = bisect_right(ranges, number, key=_first) - 1
     if place < 0 or number > ranges[place][1]:
         return False

@@ -1,7 +1,7 @@
 """Short ids: ``D-12``, ``LOOP-007``, ``T-3.k7f3q2xw``.
 
-They never collide and never change. The writer that started a session numbers plainly; every other writer's
-numbers carry its name. Nobody owns the project's and the users' streams, so there every number carries it.
+They never collide and never change. The writer that started a session uses plain numbers; the numbers of every other
+writer carry its tag. The streams of the project and of users have no owner, so there every number carries one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _WIDTH = {"LOOP": 3}
 
 
 class Mint:
-    """Gives out the next short ids of one writer in one stream."""
+    """Allocates the short ids of one writer in one stream."""
 
     def __init__(self, state: dict[str, Any], writer: str, remembered: dict[str, int]) -> None:
         self.given: dict[str, int] = {}
@@ -30,7 +30,7 @@ class Mint:
 
 
 def note(state: dict[str, Any], short_id: str) -> None:
-    """Fold: this number is used."""
+    """Fold: mark a number as used."""
     prefix, _, rest = short_id.partition("-")
     digits, dot, tag = rest.partition(".")
     if digits.isdecimal():
@@ -39,7 +39,7 @@ def note(state: dict[str, Any], short_id: str) -> None:
 
 
 def resolve(text: str, known: Iterable[str], what: str) -> str:
-    """The one id among ``known`` that a person means by ``text``: case, zeros and the end of a tag may differ."""
+    """The one id among ``known`` that ``text`` refers to: case, leading zeros and the end of the tag may differ."""
     known = list(known)
     if text in known:
         return text
@@ -59,16 +59,15 @@ def resolve(text: str, known: Iterable[str], what: str) -> str:
 
 
 def whole(state: dict[str, Any], text: str) -> str:
-    """``text`` for ``resolve``: where every number carries a tag, a person may leave all of the tag away.
+    """Prepare ``text`` for ``resolve``: where every number carries a tag, a person may omit it.
 
-    A session without its first commit (a branch that only has a later part of it) has no starter either, but
-    plain numbers.
+    A session without its first commit (a branch that has only a later part) has no starter either, but plain numbers.
     """
     return text if state["starter"] or "." in text else f"{text}."
 
 
 def given(state: dict[str, Any], text: str, prefix: str) -> str | None:
-    """The id with this prefix that a person means by ``text``, if it was ever given out in the stream."""
+    """The id with this prefix that ``text`` refers to, if the stream ever allocated it."""
     before, _, rest = text.strip().partition("-")
     digits, dot, tag = rest.partition(".")
     if before.upper() != prefix or not (digits.isascii() and digits.isdecimal() and len(digits) < 10):
@@ -80,7 +79,7 @@ def given(state: dict[str, Any], text: str, prefix: str) -> str | None:
 
 
 def same(short_id: str, text: str) -> bool:
-    """Whether ``text`` is a person's way to write ``short_id``."""
+    """Whether ``text`` is ``short_id`` as a person may type it."""
     known, wanted = _plain(short_id), _plain(text)
     return known == wanted.removesuffix(".") or (wanted.endswith(".") and known.startswith(wanted))
 

@@ -1,6 +1,6 @@
 """Names of streams: ``project``, ``users/<user>``, ``sessions/<user>/<session>``.
 
-The name is also the stream's folder below ``.state/``, which is why each part passes the one strict pattern.
+The name is also the stream's folder below ``.state/``, so each part must be a valid name (``ids.checked_name``).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ PROJECT = "project"
 
 _LOCAL = r"[a-z0-9][a-z0-9._+-]{0,159}"
 _DEEPEST = 4
-_TAKEN = frozenset(["events", "context", "artifacts"])  # folders of a stream, which no note may replace
+_RESERVED = frozenset(["events", "context", "artifacts"])  # folders of a stream, which no note may replace
 
 
 def user_stream(user: str) -> str:
     return f"users/{checked_name(user, 'user')}"
 
 
-@lru_cache(maxsize=256)  # asked for the same few names with every call of a server
+@lru_cache(maxsize=256)  # a server asks for the same few names in every call
 def session_stream(user: str, session: str) -> str:
     return f"sessions/{checked_name(user, 'user')}/{checked_session_id(session)}"
 
@@ -51,15 +51,15 @@ def checked_note(name: str) -> str:
             return name
     else:
         checked_stream("/".join(folders))
-        # ASCII first: in lower case some foreign letters become plain ones.
-        if file.isascii() and file.lower() not in _TAKEN:
+        # ASCII first: lower-casing maps some non-ASCII letters to ASCII ones.
+        if file.isascii() and file.lower() not in _RESERVED:
             checked_name(file.lower(), "name of a note")  # views such as STATE.md have capitals
             return name
     raise InvalidName(f"{name[:120]!r} is not the name of a note.")
 
 
 def flat(stream: str) -> str:
-    """The stream's name in one part: notes ``local/<kind>/<flat name>`` are forgotten with the stream."""
+    """The stream's name as one path part: notes ``local/<kind>/<flat name>`` are deleted with the stream."""
     return stream.replace("/", "+")
 
 
@@ -74,7 +74,7 @@ def last_part(stream: str) -> str:
 
 
 def is_stream_name(name: str) -> bool:
-    """Whether a stream can be called that."""
+    """Whether ``name`` is a valid stream name."""
     try:
         checked_stream(name)
     except InvalidName:

@@ -1,15 +1,15 @@
-"""Text that users bring: checked on the way in, shortened for the state, never changed in the log."""
+"""User text: validated on input, shortened for the state, never changed in the log."""
 
 from __future__ import annotations
 
 from holdfast.errors import Refused, TooLarge
 
 TEXT_CAP = 1 << 20
-"""Characters in one text."""
+"""The longest text, in characters."""
 NAME_CAP = 200
-"""Characters in a name, such as that of a phase or a tag."""
+"""The longest name, such as that of a phase or a tag, in characters."""
 EXCERPT = 600
-"""Characters of a text that the state keeps; the log has all of it."""
+"""Characters of a text that the state keeps; the log has the full text."""
 
 
 def checked_text(text: object, what: str, *, cap: int = TEXT_CAP, empty: bool = False) -> str:
@@ -35,7 +35,7 @@ def checked_texts(texts: object, what: str, *, cap: int = TEXT_CAP, most: int = 
 
 
 def excerpt(text: str, length: int = EXCERPT) -> str:
-    """The beginning of a text, and how much is missing."""
+    """The beginning of a text, and how much was cut."""
     if len(text) <= length:
         return text
     return f"{text[:length]}… [{len(text) - length:,} more characters in the log]"
@@ -43,6 +43,6 @@ def excerpt(text: str, length: int = EXCERPT) -> str:
 
 def one_line(text: str, length: int = 120) -> str:
     """The first ``length`` characters of a text on one line, for headlines and tables."""
-    head = text[: 8 * length]  # a megabyte is not split up for the sake of a line
+    head = text[: 8 * length]  # do not split a megabyte for one line
     line = " ".join(head.split())
     return line if len(line) <= length and len(head) == len(text) else line[: length - 1] + "…"

@@ -1,6 +1,6 @@
-"""Moments: wall-clock milliseconds since 1970 and their text, ``2026-01-21T14:30:00.123Z``.
+"""Timestamps: wall-clock milliseconds since 1970, and as text, ``2026-01-21T14:30:00.123Z``.
 
-Plain arithmetic on the civil calendar: importing a calendar module would cost more than a whole append.
+Plain calendar arithmetic: importing ``datetime`` would cost more than a whole append.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ LATEST = 253_402_300_799_999
 
 
 def iso(ms: int) -> str:
-    """The text of a moment; moments outside the years 1 to 9999 are moved to the nearest one inside."""
+    """A timestamp as text, clamped to the years 1 to 9999."""
     global _second
     second, text = _second
     if ms // 1000 != second:
         second, text = _second = ms // 1000, _to_second(ms // 1000)
-    # A format specification would take twice as long.
+    # Twice as fast as a format specification.
     return f"{text}.{str(ms % 1000 + 1000)[1:]}Z" if text else iso(EARLIEST if ms < EARLIEST else LATEST)
 
 
 _second = (0, "1970-01-01T00:00:00")
-"""The second that was asked for last, and its text: commits come many to the second."""
+"""The last second that was formatted, and its text: many commits share a second."""
 
 
 def _to_second(seconds: int) -> str:
@@ -45,17 +45,18 @@ def _to_second(seconds: int) -> str:
 
 
 def from_iso(text: str) -> int:
-    """The moment of a text that ``iso`` wrote."""
+    """Parse a timestamp that ``iso`` wrote."""
     match = re.fullmatch(_MOMENT, text)
     if match:
         year, month, day, hour, minute, second, ms = map(int, match.groups())
         days = _days(year, month, day)
-        # Only a date that exists comes back as itself: this refuses 30 February without a table of months.
+        # Only an existing date survives the round trip: this rejects 30 February without a table of months.
         exists = 1 <= month <= 12 and year >= 1 and _civil(days) == (year, month, day)
         if exists and hour < 24 and minute < 60 and second < 60:
             return days * _DAY_MS + ((hour * 60 + minute) * 60 + second) * 1000 + ms
     raise Usage(
-        f"{text[:80]!r} is not a moment.", hint="A moment is UTC and looks like 2026-01-21T14:30:00.123Z."
+        f"{text[:80]!r} is not a timestamp.",
+        hint="A timestamp is UTC and looks like 2026-01-21T14:30:00.123Z.",
     )
 
 
@@ -65,14 +66,14 @@ _UNITS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": _DAY_MS, "w": 7 * _DAY_M
 
 
 def parse(text: str, now: int | None = None) -> int:
-    """The moment that a person wrote: a date, a date and time in UTC, or (with ``now``) a span back such as 7d."""
+    """Parse a time as a person writes it: a date, a UTC date and time, or (with ``now``) an age such as 7d."""
     if now is not None and (span := re.fullmatch(_SPAN, text.strip())):
         return now - int(span[1]) * _UNITS[span[2]]
     loose = re.fullmatch(_LOOSE, text.strip())
     if loose is None:
         raise Usage(
-            f"{text[:80]!r} is not a moment.",
-            hint="Write 2026-01-21, 2026-01-21T14:30, 2026-01-21T14:30:00Z, or a span back such as 90m, 12h, 7d.",
+            f"{text[:80]!r} is not a timestamp.",
+            hint="Write 2026-01-21, 2026-01-21T14:30, 2026-01-21T14:30:00Z, or an age such as 90m, 12h, 7d.",
         )
     date, minutes, seconds, part = loose.groups()
     return from_iso(f"{date}T{minutes or '00:00'}{seconds or ':00'}{(part or '.').ljust(4, '0')}Z")

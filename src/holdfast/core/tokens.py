@@ -1,10 +1,9 @@
-"""How many tokens a text costs a language model: an estimate without a vocabulary, or an exact count.
+"""Token counts: an estimate without a vocabulary, or an exact count.
 
-The estimate cuts a text where current tokenizers cut it before they look anything up: words with the one
-mark before them, groups of three digits, runs of punctuation, line ends. Most such pieces are one token.
-What a longer piece costs on average, by its letters and length, was fitted against o200k_base and checked
-on other text: docs/tokens.md has the errors, ``bench/tokens.py`` measures them again. It leans to the high
-side, which is the safe one for a budget.
+The estimate splits a text as current tokenizers pre-tokenize it: words with the one mark before them, groups of three
+digits, runs of punctuation, line ends. Most pieces are one token. The average cost of a longer piece, by script, case
+and length, was fitted against o200k_base and validated on other text: docs/tokens.md has the errors,
+``bench/tokens.py`` measures them. The estimate leans high, which is the safe side for a budget.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from holdfast.errors import Usage
 
 Counter = Callable[[str], int]
 
-_SLICE = 1 << 18  # a text is cut up in slices, so that the pieces of a long one are never all in memory
+_SLICE = 1 << 18  # a long text is processed in slices to bound memory
 _MEMORY = 1 << 14
 _MARK = r"!-/:-@\[-`{-~"
 _SMALL = "ß-öø-ɏḀ-ỿ"  # accented letters
@@ -42,7 +41,7 @@ _WORDS: dict[tuple[str, str], tuple[tuple[int, ...], int]] = {
     ("accented", "mark"): ((166, 218, 245, 250, 285, 290, 311, 335, 350, 400, 413, 430, 460), 45),
     ("accented", ""): ((173, 197, 200, 215, 225, 277, 292, 330, 340, 362, 391, 420, 480), 45),
 }
-# Languages whose plain words also cost more than English ones are known by their letters, which pay for them.
+# Some languages' unaccented words cost more than English ones too; their special letters carry that extra cost.
 _FOREIGN = {
     **dict.fromkeys("ąćęłńśźż", 130),
     **dict.fromkeys("äö", 140),
@@ -94,7 +93,7 @@ _BLOCKS = (
 
 
 def estimate(text: str) -> int:
-    """About how many tokens ``text`` costs, rather a few too many than too few."""
+    """About how many tokens ``text`` costs, rather too many than too few."""
     cost = _costs.__getitem__
     hundredths = 0
     for at in range(0, len(text), _SLICE):
@@ -120,9 +119,9 @@ def exact(encoding: str = "o200k_base") -> Counter:
 
 
 def clip(text: str, tokens: int, counter: Counter = estimate) -> str:
-    """The longest beginning of ``text`` that ends with a word and costs at most ``tokens``.
+    """The longest prefix of ``text`` that ends at a word boundary and costs at most ``tokens``.
 
-    A first word that is too long by itself is cut inside, but never inside a letter with its marks.
+    A first word that is too long by itself is cut inside, but never inside a grapheme.
     """
     if tokens <= 0:
         return ""
@@ -145,14 +144,14 @@ def clip(text: str, tokens: int, counter: Counter = estimate) -> str:
 
 def _last_fit(text: str, ends: list[int], tokens: int, counter: Counter) -> int:
     index = bisect_right(ends, tokens, key=lambda end: counter(text[:end])) - 1
-    # A longer text can cost less than a shorter one by a token, so the found end is checked itself.
+    # A longer text can cost one token less than a shorter one, so check the end that was found.
     while index > 0 and counter(text[: ends[index]]) > tokens:
         index -= 1
     return ends[max(index, 0)]
 
 
 def _joins(text: str, at: int) -> bool:
-    """Whether the characters around ``at`` make one letter or one picture together."""
+    """Whether the characters around ``at`` form one grapheme."""
     from unicodedata import category
 
     return category(text[at])[0] == "M" or text[at] == "\u200d" or (at > 0 and text[at - 1] == "\u200d")
@@ -160,7 +159,7 @@ def _joins(text: str, at: int) -> bool:
 
 @cache
 def _piece(ascii_only: bool) -> re.Pattern[str]:
-    """The cuts; plain ASCII has a pattern of its own because small character sets match faster."""
+    """The pattern of a piece; ASCII has its own because small character sets match faster."""
     small, large = ("a-z", "A-Z") if ascii_only else (f"a-z{_SMALL}", f"A-Z{_LARGE}")
     cuts = [
         rf"[ \t{_MARK}]?[{large}]*[{small}]+(?:'(?:s|t|re|ve|m|ll|d)\b)?",
@@ -178,13 +177,13 @@ def _piece(ascii_only: bool) -> re.Pattern[str]:
 
 @cache
 def _word() -> re.Pattern[str]:
-    """A word; scripts without spaces may be cut after every letter."""
+    """The pattern of a word; scripts without spaces may be cut after every character."""
     unspaced = "\u0e00-\u0eff\u1000-\u109f\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
     return re.compile(rf"[{unspaced}](?:[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e])*|[^\s{unspaced}]+")
 
 
 class _Costs(dict[str, int]):
-    """What pieces cost, in hundredths: worked out once for each piece, as most text repeats its words."""
+    """The cost of pieces in hundredths of a token, memoised because most text repeats its words."""
 
     def __init__(self, cost: Callable[[str], int]) -> None:
         super().__init__()

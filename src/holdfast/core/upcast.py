@@ -1,7 +1,7 @@
-"""Events of earlier releases, brought to the present version step by step.
+"""Upcasting: events of earlier releases are lifted to the current version, step by step.
 
-A concept that changes the data of an event raises the event's version and adds one function from each version
-to the next. The log is never rewritten.
+A concept that changes the data of an event increments the event's version and adds a function from the old version
+to the new one. The log is never rewritten.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from holdfast.typed import Any
 
 
 def to_current(event: Event, meaning: Meaning) -> dict[str, Any]:
-    """The data of an event at the version that this release knows."""
+    """The data of an event in the version that this release knows."""
     if meaning.version is None or event.v == meaning.version:
         return event.data
     if event.v > meaning.version:
         raise Newer(
-            f"An event {event.type} has version {event.v}; this release of holdfast knows up to {meaning.version}."
+            f"An event {event.type} has version {event.v}; this release of holdfast supports up to {meaning.version}."
         )
     data, version = event.data, event.v
     while version < meaning.version:

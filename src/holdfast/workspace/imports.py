@@ -66,7 +66,7 @@ def bring_in(
         by=workspace.by,
         origin="import",
         secrets=workspace.secrets,
-        way="import",
+        channel="import",
     )
     cleaning = Cleaning(own, name, data)
     run = _Run(own, name[-200:], cleaning, text, chosen, session)

@@ -1,15 +1,15 @@
-"""The secrets gate: what happens to a secret on its way in. Every commit of every handle passes here.
+"""The secrets filter: scans every commit of every handle before it is written.
 
-History is kept for ever and travels with git, so a token must not get into it by accident. What a secret is says
-``core.secrets``; which policy applies is decided here, and only if there is one: an ordinary commit pays for a look
-at its texts and for nothing else.
+History is permanent and travels with git, so a token must not get into it by accident. ``core.secrets`` finds
+secrets; this module applies a policy to them. A commit without a secret only pays for the scan.
 
-* ``refuse``: nothing is written; the error names kind, field and place, never the value. Command line, MCP, library.
-* ``redact``: a placeholder is written, the same for the same secret (within one clone). Hooks and imports.
-* ``allow``: it is written, and the commit says which kind was let through, and where.
+* * ``refuse``: nothing is written; the error names kind, field and position, never the value. Default for the command
+  line, MCP and the library.
+* ``redact``: a placeholder is written, the same for the same secret within one clone. Default for hooks and imports.
+* ``allow``: the secret is written, and the commit records which kind was allowed, and where.
 
-The policy is the one that the caller asked for, else HOLDFAST_SECRETS, else ``secrets`` in config.toml (for all ways
-in, or by way), else the way's own.
+The policy is the caller's, else HOLDFAST_SECRETS, else ``secrets`` in config.toml (for all channels or per channel),
+else the channel's default.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from holdfast.workspace.workspace import Workspace
 
 POLICIES = ("refuse", "redact", "allow")
-WAYS = {"cli": "refuse", "mcp": "refuse", "library": "refuse", "hook": "redact", "import": "redact"}
-"""The ways in, each with its policy where nothing else is said."""
+CHANNELS = {"cli": "refuse", "mcp": "refuse", "library": "refuse", "hook": "redact", "import": "redact"}
+"""The channels that input comes through, each with its default policy."""
 KEY = "local/keys/secrets"
 VARIABLE = "HOLDFAST_SECRETS"
 _KEY_SIZE = 32
@@ -121,7 +121,7 @@ def policy_of(workspace: Workspace, asked: str | None = None) -> tuple[str, str]
         return checked(said, VARIABLE), "environment"
     if said := _configured(workspace):
         return said, "configured"
-    return WAYS[workspace.way], "default"
+    return CHANNELS[workspace.channel], "default"
 
 
 def checked(policy: Any, where: str) -> str:
@@ -245,13 +245,13 @@ def _configured(workspace: Workspace) -> str | None:
 
     said = read(store.root).get("secrets")
     if isinstance(said, dict):
-        unknown = [name for name in said if name not in WAYS and name != "default"]
+        unknown = [name for name in said if name not in CHANNELS and name != "default"]
         if unknown:
             raise Usage(
-                f"config.toml: [secrets] has {unknown[0][:40]!r}; it knows default, {', '.join(WAYS)}.",
+                f"config.toml: [secrets] has {unknown[0][:40]!r}; it knows default, {', '.join(CHANNELS)}.",
                 hint="Correct config.toml in the workspace's folder; nothing was written.",
             )
-        said = said.get(workspace.way, said.get("default"))
+        said = said.get(workspace.channel, said.get("default"))
     return None if said is None else checked(said, "config.toml: secrets")
 
 

@@ -12,7 +12,7 @@ from holdfast.core.ids import checked_name
 from holdfast.core.stream import PROJECT, last_part, owner, session_stream, user_stream
 from holdfast.core.text import NAME_CAP, checked_text
 from holdfast.errors import HoldfastError, InvalidName, NoSession, NotFound, Refused
-from holdfast.store.protocol import Fault, Ground, Planned, Store
+from holdfast.store.protocol import AppendContext, Fault, PreparedCommit, Store
 from holdfast.store.url import open_store
 from holdfast.typed import TYPE_CHECKING, Any, Self
 from holdfast.workspace import discovery, publish, secrets_filter
@@ -54,13 +54,13 @@ def open_workspace(
     by: str | None = None,
     origin: str = "agent",
     secrets: str | None = None,
-    way: str = "library",
+    channel: str = "library",
 ) -> Workspace:
     """Open the workspace at ``where``: a folder, a URL, HOLDFAST_URL, or the one found from here upwards.
 
     ``user`` owns the sessions that are started; ``by`` names the actor in every commit (else HOLDFAST_AGENT,
     else the user). ``secrets`` says what becomes of secrets in what is written: ``refuse``,
-    ``redact`` or ``allow``; without it, the settings decide, which can differ by ``way``.
+    ``redact`` or ``allow``; without it, the settings decide, which can differ by ``channel``.
     """
     environment = os.environ
     target = os.fspath(where) if where is not None else environment.get("HOLDFAST_URL")
@@ -76,7 +76,7 @@ def open_workspace(
         by=by or environment.get("HOLDFAST_AGENT") or name,
         origin=origin,
         secrets=secrets,
-        way=way,
+        channel=channel,
     )
 
 
@@ -95,17 +95,17 @@ class Workspace:
         by: str,
         origin: str = "agent",
         secrets: str | None = None,
-        way: str = "library",
+        channel: str = "library",
     ) -> None:
         if origin not in codec.ORIGINS:
             raise Refused(f"An origin is one of {', '.join(codec.ORIGINS)}, not {origin!r}.")
         self.store = store
         self.user = user
-        if way not in secrets_filter.WAYS:
-            raise Refused(f"A way in is one of {', '.join(secrets_filter.WAYS)}, not {way!r}.")
+        if channel not in secrets_filter.CHANNELS:
+            raise Refused(f"A channel is one of {', '.join(secrets_filter.CHANNELS)}, not {channel!r}.")
         self.origin = origin
         self.secrets = None if secrets is None else secrets_filter.checked(secrets, "secrets")
-        self.way = way
+        self.channel = channel
         self.new_key: bytes | None = None
         self.by = str(secrets_filter.passed_value(self, checked_text(by, "actor", cap=NAME_CAP), "actor")[0])
         self._stale: dict[str, Handle] = {}
@@ -167,9 +167,9 @@ class Workspace:
         """The writer of this place, as an append that writes nothing is told it."""
         found = ""
 
-        def ask(ground: Ground) -> Planned:
+        def ask(context: AppendContext) -> PreparedCommit:
             nonlocal found
-            found = ground.writer
+            found = context.writer
             raise _Asked
 
         try:
@@ -350,16 +350,11 @@ class Workspace:
 
     # -- views --------------------------------------------------------------------------------------------
 
-    def changed(self, handle: Handle, crowded: bool) -> None:
-        """A commit was made: its views are stale. They are made anew at most once a second, and on close.
-
-        While others write to the stream as well, on close only: each of them would have to read all the others.
-        """
+    def changed(self, handle: Handle) -> None:
+        """A commit was made: its views are stale. They are regenerated at most once a second, and on close."""
         self._stale[handle.stream] = handle
         if self.new_key is not None:
             secrets_filter.keep_key(self)
-        if crowded:
-            return
         now = time.monotonic_ns()
         if now - self._published > 1_000_000_000:
             if self._published:

@@ -1,17 +1,17 @@
-"""The concepts, one file each: its events, its part of the state and how events change it, its rules.
+"""The concepts, one file each: events, part of the state, folds and rules.
 
 A concept is a module with
 
-* ``EVENTS``: event type to present version;
+* * ``EVENTS``: event type to current version;
 * ``STEPS``: (event type, version) to a function that lifts the data of that version to the next one;
 * ``blank()``: its part of an empty state;
 * ``FOLDS``: event type to a function ``(state, data, commit)`` that changes the state;
-* ``WATCHES`` (if it is named in ``WATCHED``): event types of other concepts to a function like those in ``FOLDS``;
-* ``HEADLINES``: event type to a function that says the event in one line;
-* rules: functions that take the state and what the user wants, and return events or raise ``Refused``.
+* * ``WATCHES`` (if it is named in ``WATCHED``): event types of other concepts to a function like those in ``FOLDS``;
+* ``HEADLINES``: event type to a function that summarises the event in one line;
+* rules: functions that take the state and a request, and return events or raise ``Refused``.
 
-To add a concept is to add a file here, and to name it in ``KINDS`` and its nouns in ``NOUNS``. Concepts are
-imported when one of their events or rules is first needed: a command must not wait for those it does not use.
+To add a concept, add a file here and name it in ``KINDS`` and its nouns in ``NOUNS``. A concept is imported when one
+of its events or rules is first needed, so that a command does not pay for concepts it does not use.
 """
 
 from __future__ import annotations
@@ -151,14 +151,14 @@ NOUNS = {
     "task": "task",
     "x": "own",
 }
-"""The concept of each event, by the noun that its type begins with."""
+"""The concept of each event, by the noun in its type."""
 
 WATCHED = {
     "decision.settled": "handoff",
     "task.completed": "handoff",
     "checkpoint.saved": "handoff",
 }
-"""Events that a second concept watches: its ``WATCHES`` has a function that runs after the event's own fold."""
+"""Events that another concept watches: its function in ``WATCHES`` runs after the event's own fold."""
 
 Fold = Callable[[dict[str, Any], dict[str, Any], "Commit"], None]
 Headline = Callable[[dict[str, Any]], str]
@@ -166,7 +166,7 @@ Step = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class Concept(Protocol):
-    """What a concept's module has."""
+    """The interface of a concept's module."""
 
     @property
     def EVENTS(self) -> Mapping[str, int]: ...  # noqa: N802 - the name of a module's constant
@@ -189,10 +189,10 @@ class Meaning(Record):
     fold: Fold
     headline: Headline | None
     version: int | None
-    """The present version of its data; None for a program's own events, which have no version here."""
+    """The current version of its data; None for a program's own events, which have no version here."""
     steps: Mapping[tuple[str, int], Step]
     watch: Fold | None = None
-    """What another concept makes of the event, after its own fold."""
+    """The fold of a watching concept; runs after the event's own."""
 
 
 _meanings: dict[tuple[str, str], Meaning | None] = {}
@@ -206,14 +206,14 @@ def load(name: str) -> Concept:
 
 
 def __getattr__(name: str) -> Concept:
-    """``concepts.decision`` loads the concept when it is first used."""
+    """``concepts.decision`` loads the concept on first use."""
     if name not in __all__:
         raise AttributeError(f"there is no concept {name!r}")
     return load(name)
 
 
 def blank(kind: str) -> dict[str, Any]:
-    """The parts of all concepts in the state of an empty stream."""
+    """The parts of all concepts in an empty state."""
     parts: dict[str, Any] = {}
     for name in KINDS[kind]:
         parts.update(load(name).blank())

@@ -1,4 +1,4 @@
-"""The backlog: what the project wants done, by priority, with what has to be done before."""
+"""The backlog: the project's work items, by priority, with their dependencies."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ HEADLINES = {
 
 
 def rank(item: dict[str, Any]) -> tuple[int, str]:
-    """Where an item stands: by priority, then the older first."""
+    """The sort key of an item: by priority, then oldest first."""
     return PRIORITIES.index(item["priority"]), item["commit"]
 
 
 def ready(state: dict[str, Any]) -> list[dict[str, Any]]:
-    """What can be started now: not begun, not blocked, and nothing open that it waits for; most urgent first."""
+    """The items that can be started now: not started, not blocked, no open dependency; most urgent first."""
     waiting = state["backlog"]["open"]
     free = [
         item
@@ -89,7 +89,7 @@ def ready(state: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def contests(item: dict[str, Any]) -> list[dict[str, Any]]:
-    """Fields of an item that two clones set without seeing each other."""
+    """Fields of an item that two clones set concurrently."""
     return contested.contests(item["edits"])
 
 
@@ -102,7 +102,7 @@ def add(
     tags: Iterable[str] = (),
     depends_on: Iterable[str] = (),
 ) -> list[Event]:
-    """Put something on the backlog."""
+    """Add an item to the backlog."""
     collection.check_room(state, "backlog", "backlog items")
     fields = _checked(
         state, {"title": title, "priority": priority, "epic": epic, "tags": tags, "depends_on": depends_on}
@@ -117,16 +117,16 @@ def edit(state: dict[str, Any], short_id: str, changes: dict[str, Any]) -> list[
     contest = {entry["name"] for entry in contests(item)}
     fields = {name: value for name, value in fields.items() if item[name] != value or name in contest}
     if not fields:
-        raise Refused(f"{item['id']} is like that already; nothing was written.")
+        raise Refused(f"{item['id']} has these values already; nothing was written.")
     saw = {name: contested.seen(item["edits"], name) for name in fields}
     return [Event("backlog.edited", {"id": item["id"], "set": fields, "saw": saw})]
 
 
 def start(state: dict[str, Any], short_id: str) -> list[Event]:
-    """Begin an item that nothing holds up."""
+    """Start an item that is ready."""
     item = collection.find(state, "backlog", short_id, "backlog item")
     if item["status"] == "doing":
-        raise Refused(f"{item['id']} was started before; nothing was written.")
+        raise Refused(f"{item['id']} is started already; nothing was written.")
     waits = [other for other in item["depends_on"] if other in state["backlog"]["open"]]
     if waits or item["status"] == "blocked":
         free = ", ".join(other["id"] for other in ready(state)[:5]) or "nothing"
@@ -138,7 +138,7 @@ def start(state: dict[str, Any], short_id: str) -> list[Event]:
 def close(
     state: dict[str, Any], short_id: str, result: str | None = None, outcome: str = "done"
 ) -> list[Event]:
-    """Take an item off the backlog, done or dropped."""
+    """Close an item as done or dropped."""
     item = collection.find(state, "backlog", short_id, "backlog item")
     _one_of(outcome, OUTCOMES, "outcome")
     data = {"id": item["id"], "outcome": outcome}
@@ -150,7 +150,7 @@ def close(
 def _one_of(value: object, allowed: tuple[str, ...], what: str) -> str:
     if value not in allowed:
         raise Refused(
-            f"The {what} is one of {', '.join(allowed)}, not {str(value)[:40]!r}; nothing was written."
+            f"The {what} must be one of {', '.join(allowed)}, not {str(value)[:40]!r}; nothing was written."
         )
     return str(value)
 
@@ -186,16 +186,16 @@ def _dependencies(state: dict[str, Any], given: list[str], item: dict[str, Any] 
     found = [short_ids.resolve(short_ids.whole(state, text), everything, "backlog item") for text in given]
     wanted = list(dict.fromkeys(found))
     if item is not None:
-        _refuse_circle(known, item["id"], wanted)
+        _refuse_cycle(known, item["id"], wanted)
     return wanted
 
 
-def _refuse_circle(known: dict[str, Any], start: str, wanted: list[str]) -> None:
+def _refuse_cycle(known: dict[str, Any], start: str, wanted: list[str]) -> None:
     ahead, seen = list(wanted), set(wanted)
     while ahead:
         current = ahead.pop()
         if current == start:
-            raise Refused(f"{start} would wait for itself; nothing was written.")
+            raise Refused(f"{start} would depend on itself; nothing was written.")
         for other in known.get(current, {}).get("depends_on", ()):
             if other not in seen:
                 seen.add(other)

@@ -1,11 +1,11 @@
-"""Batches: a list of items, each of which is to be done once, over any number of runs and deaths.
+"""Batches: a list of items, each to be done once, across any number of runs and crashes.
 
-The items themselves stay in the log. The state knows exactly which are done, which failed how often, and which
-are under way by whom, as ranges of their numbers; it keeps the last few results and reasons.
+The items themselves stay in the log. The state records exactly which are done, which failed how often and which are
+claimed by whom, as ranges of their numbers; it keeps the last few results and failure reasons.
 
-A claim is a fact of the log, written before the item is started: it tells a successor what was in flight. Whether
-the claimant is alive is not stored; whoever wants the item asks the operating system, and names the claims that
-it found dead. Because the rule runs while nobody else can append, no item has two live claimants.
+A claim is in the log, written before the item is started: it tells a successor what was in flight. Whether the
+claimant is alive is not stored: the next claimant asks the operating system and names the dead claims it found.
+Because the rule runs under the stream's lock, no item has two live claimants.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ LAST = 5
 
 
 class NothingToClaim(Refused):
-    """Every item is done, failed for good, or in the hands of a live worker; nothing was written."""
+    """Every item is done, out of retries, or claimed by a live worker; nothing was written."""
 
 
 def blank() -> dict[str, Any]:
@@ -53,7 +53,7 @@ def _created(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> Non
         "total": len(data["items"]),
         "retries": data["retries"],
         "sequence": data["sequence"],
-        # A list that comes from elsewhere can be done in part.
+        # An imported list can be partly done.
         "done": [list(part) for part in data.get("done", ())],
         "failed": {},
         "running": {},
@@ -137,7 +137,7 @@ def _close_if_all_done(state: dict[str, Any], batch: dict[str, Any], commit: Com
 
 
 def _forget_failure(batch: dict[str, Any], item: int) -> int:
-    """Take an item off the failed ones; returns how often it had failed."""
+    """Remove an item from the failed ones; return how often it had failed."""
     for tries, items in list(batch["failed"].items()):
         if ranges.remove(items, item):
             if not items:
@@ -175,7 +175,7 @@ def create(
     sequence: bool = False,
     done: Iterable[int] = (),
 ) -> list[Event]:
-    """Begin a batch: the list of its items, each text or other plain JSON."""
+    """Create a batch from a list of items, each text or other plain JSON."""
     listed = list(items)
     if not listed:
         raise Refused("A batch needs at least one item; nothing was written.")
@@ -197,11 +197,11 @@ def create(
             f"The items have {total:,} characters; the limit is {ITEMS_CAP:,}. Nothing was written."
         )
     if not 0 <= retries < MAX_TRIES:
-        raise Refused(f"The number of retries is 0 to {MAX_TRIES - 1}; nothing was written.")
+        raise Refused(f"The number of retries must be 0 to {MAX_TRIES - 1}; nothing was written.")
     collection.check_room(state, "batches", "batches")
     finished = ranges.from_numbers(list(done))
     if finished and not 0 <= finished[0][0] <= finished[-1][1] < len(listed):
-        raise Refused("An item that is said to be done is not in the list; nothing was written.")
+        raise Refused("An item marked as done is not in the list; nothing was written.")
     data: dict[str, Any] = {
         "id": mint("BATCH"),
         "title": checked_text(title, "title", cap=NAME_CAP),
@@ -215,7 +215,7 @@ def create(
 
 
 def begin(state: dict[str, Any], batch: str, command: Iterable[str]) -> list[Event]:
-    """Note that a run begins, and with which command. The command is kept to be shown; it is never run from here."""
+    """Record that a run starts, and its command. The stored command is only shown, never executed."""
     entry = find(state, batch)
     words = checked_texts(list(command), "word of the command", cap=ITEM_CAP, most=200)
     return [Event("batch.began", {"id": entry["id"], "command": words})]
@@ -224,7 +224,7 @@ def begin(state: dict[str, Any], batch: str, command: Iterable[str]) -> list[Eve
 def claim(
     state: dict[str, Any], batch: str, claimant: dict[str, Any], dead: Iterable[dict[str, Any]]
 ) -> tuple[list[Event], int]:
-    """Take the next item: one that nobody works on, or whose claimant is among the ``dead``."""
+    """Claim the next item: one that is unclaimed, or whose claimant is among the ``dead``."""
     entry = find(state, batch)
     item = next_item(entry, list(dead))
     if item is None:
@@ -235,7 +235,7 @@ def claim(
 def finish(
     state: dict[str, Any], batch: str, item: int, claimant: dict[str, Any], result: Any
 ) -> list[Event]:
-    """Write down that an item is done, with its result."""
+    """Record that an item is done, with its result."""
     entry = _held(state, batch, item, claimant)
     if (size := len(_plain(result))) > RESULT_CAP:
         raise TooLarge(
@@ -246,7 +246,7 @@ def finish(
 
 
 def fail(state: dict[str, Any], batch: str, item: int, claimant: dict[str, Any], reason: str) -> list[Event]:
-    """Write down that an item failed, and why."""
+    """Record that an item failed, and why."""
     entry = _held(state, batch, item, claimant)
     return [
         Event(
@@ -256,16 +256,16 @@ def fail(state: dict[str, Any], batch: str, item: int, claimant: dict[str, Any],
 
 
 def release(state: dict[str, Any], batch: str, host: str) -> list[Event]:
-    """Give back the items that claimants on another host hold: only a person can know that it is gone."""
+    """Release the claims of another host: only a person can know that it is gone."""
     entry = find(state, batch)
     held = [int(item) for item, claim in entry["running"].items() if claim["claimant"].get("host") == host]
     if not held:
-        raise Refused(f"Nobody on {host[:80]!r} holds an item of {entry['id']}; nothing was written.")
+        raise Refused(f"No worker on {host[:80]!r} holds an item of {entry['id']}; nothing was written.")
     return [Event("batch.released", {"id": entry["id"], "items": sorted(held)})]
 
 
 def retry(state: dict[str, Any], batch: str) -> list[Event]:
-    """Give every failed item all its tries back."""
+    """Reset the retries of every failed item."""
     entry = find(state, batch)
     if not entry["failed"]:
         raise Refused(f"No item of {entry['id']} has failed; nothing was written.")
@@ -307,7 +307,7 @@ def look(state: dict[str, Any], batch: str | None) -> dict[str, Any]:
 
 
 def next_item(batch: dict[str, Any], dead: list[dict[str, Any]]) -> int | None:
-    """The number of the item to take now, or None: new ones first, then failed ones with a try left."""
+    """The number of the next item, or None: new items first, then failed ones with retries left."""
     held = {int(item) for item, claim in batch["running"].items() if claim["claimant"] not in dead}
     spent = [items for tries, items in batch["failed"].items() if int(tries) > batch["retries"]]
     if batch["sequence"]:
@@ -328,7 +328,7 @@ def next_item(batch: dict[str, Any], dead: list[dict[str, Any]]) -> int | None:
 
 
 def _first_open(batch: dict[str, Any], held: set[int], others: list[ranges.Ranges]) -> int | None:
-    """The first item that is in no set. Jumps from range to range: items that are done are not counted through."""
+    """The first item that is in no set; skips whole ranges instead of counting through them."""
     number = 0
     while number < batch["total"]:
         if number in held:

@@ -1,4 +1,4 @@
-"""Blockers: what keeps the whole session from going on."""
+"""Blockers: what blocks the whole session."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ HEADLINES = {
 
 
 def add(state: dict[str, Any], mint: Callable[[str], str], text: str) -> list[Event]:
-    """Name something that keeps the work from going on."""
+    """Add a blocker."""
     collection.check_room(state, "blockers", "blockers")
     return [Event("blocker.added", {"id": mint("B"), "text": checked_text(text, "blocker")})]
 
 
 def close(state: dict[str, Any], short_id: str, outcome: str) -> list[Event]:
-    """A blocker is out of the way, and how."""
+    """Close a blocker with its outcome."""
     entry = collection.find(state, "blockers", short_id, "blocker")
     return [Event("blocker.closed", {"id": entry["id"], "outcome": checked_text(outcome, "outcome")})]

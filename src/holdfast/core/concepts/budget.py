@@ -1,7 +1,7 @@
-"""The token budget: what is loaded, what it costs, and how full the context may get.
+"""The token budget: what is loaded into the context, what it costs, and how full the context may get.
 
-A total, items with token counts that are included or not, and four zones. Crossing from one zone into another
-is an event of its own.
+A total, items with token counts that are included or not, and four zones. Crossing from one zone into another is a
+separate event.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _excluded(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> No
 
 def _dropped(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
     register = state["registers"].get(_register(data["name"]))
-    # Whoever dropped it had not seen a count that another clone took meanwhile: that one stays.
+    # A count that another clone set concurrently was not seen by the drop: it stays.
     if register is not None and register["id"] in data["saw"]:
         del state["registers"][_register(data["name"])]
         del state["budget"]["items"][data["name"]]
@@ -132,7 +132,7 @@ HEADLINES = {
 def _with_crossing(
     state: dict[str, Any], event: Event, items: dict[str, Any], total: Any, limits: Any
 ) -> list[Event]:
-    """The event, and if the budget is in another zone after it, the crossing."""
+    """The event, followed by a crossing if it moves the budget into another zone."""
     budget = state["budget"]
     used = sum(item["tokens"] for item in items.values() if item["included"])
     before, after = budget["zone"], zone(used, total, limits)
@@ -143,18 +143,20 @@ def _with_crossing(
 
 def _whole(number: object, what: str, least: int) -> int:
     if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= TOKENS_CAP:
-        raise Refused(f"The {what} is a whole number from {least} to {TOKENS_CAP:,}; nothing was written.")
+        raise Refused(
+            f"The {what} must be a whole number from {least} to {TOKENS_CAP:,}; nothing was written."
+        )
     return number
 
 
 def set_total(state: dict[str, Any], total: int, limits: list[int] | None = None) -> list[Event]:
-    """Say how many tokens there are, and where the zones begin."""
+    """Set the total and, optionally, where the zones begin."""
     _whole(total, "total", 1)
     chosen = state["budget"]["limits"] if limits is None else list(limits)
     whole = all(isinstance(limit, int) and not isinstance(limit, bool) for limit in chosen)
     if not whole or len(chosen) != len(LIMITS) or not 0 < chosen[0] < chosen[1] < chosen[2] <= 100:
         raise Refused(
-            "The zones begin at three rising percentages between 1 and 100; nothing was written.",
+            "The zones need three increasing percentages between 1 and 100; nothing was written.",
             hint="The usual ones are 20,40,50.",
         )
     saw = contested.seen(state["registers"], TOTAL)
@@ -163,7 +165,7 @@ def set_total(state: dict[str, Any], total: int, limits: list[int] | None = None
 
 
 def add(state: dict[str, Any], name: str, tokens: int, included: bool = True) -> list[Event]:
-    """Count an item; the same name again takes the new count."""
+    """Add an item; the same name again replaces its count."""
     checked_text(name, "name of the item", cap=NAME_CAP)
     items = state["budget"]["items"]
     if name not in items and len(items) >= MOST:
@@ -179,7 +181,7 @@ def add(state: dict[str, Any], name: str, tokens: int, included: bool = True) ->
 
 
 def include(state: dict[str, Any], name: str) -> list[Event]:
-    """Count an item towards what is used."""
+    """Count an item towards the used tokens."""
     return _switch(state, name, True)
 
 
@@ -201,7 +203,7 @@ def _switch(state: dict[str, Any], name: str, included: bool) -> list[Event]:
 
 
 def drop(state: dict[str, Any], name: str) -> list[Event]:
-    """Forget an item."""
+    """Remove an item."""
     _known(state, name)
     event = Event(
         "budget.dropped", {"name": name, "saw": contested.seen(state["registers"], _register(name))}

@@ -1,4 +1,4 @@
-"""Checkpoints: how far the work has come, and how to go on from there. The last one counts."""
+"""Checkpoints: progress so far, and how to resume from there. The last one counts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from holdfast.typed import Any
 EVENTS = {"checkpoint.saved": 1}
 STEPS: dict[Any, Any] = {}
 SHOWN = 20
-"""Pending steps and tools that the state keeps; the log has all."""
+"""How many pending steps and tools the state keeps; the log has all."""
 
 
 def blank() -> dict[str, Any]:
@@ -51,7 +51,7 @@ def save(
     instruction: str | None = None,
     tools: Iterable[str] = (),
 ) -> list[Event]:
-    """Save how far the work has come."""
+    """Save a checkpoint."""
     data: dict[str, Any] = {
         "message": checked_text(message, "message"),
         "can_resume": bool(can_resume),

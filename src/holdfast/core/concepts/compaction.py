@@ -34,7 +34,7 @@ HEADLINES = {
 
 
 def add(summary: str | None = None, trigger: str | None = None) -> list[Event]:
-    """An agent's context has been compacted; ``trigger`` says what did it, such as auto or manual."""
+    """Record that an agent's context was compacted; ``trigger`` is its cause, such as auto or manual."""
     data: dict[str, Any] = {}
     if summary is not None:
         data["summary"] = checked_text(summary, "summary")

@@ -1,4 +1,4 @@
-"""Controls that fired: which safeguard caught what, and what came of it. Append-only."""
+"""Controls that fired: which safeguard caught what, and the outcome. Append-only."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def fire(
     caught_by: str | None = None,
     notes: str | None = None,
 ) -> list[Event]:
-    """Write down that a control caught something."""
+    """Record that a control caught something."""
     data = {
         "id": mint("C"),
         "control": checked_text(control, "control", cap=NAME_CAP),

@@ -1,6 +1,6 @@
-"""Decisions, written ahead: first what will be done and why, later how it turned out.
+"""Decisions, as a write-ahead log: first what will be done and why, later the outcome.
 
-A decision without an outcome is what a successor must look at: it may or may not have been carried out.
+A successor must check every decision without an outcome: it may or may not have been carried out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ STEPS: dict[Any, Any] = {}
 MAX_OPEN = 1000
 CLOSED = 10
 LINKS = {"loop": ("loops", "LOOP"), "task": ("tasks", "T"), "risk": ("risks", "R")}
-"""What a decision can be about: the part of the state, and the prefix of its ids."""
+"""What a decision can link to: the part of the state, and the prefix of its ids."""
 
 
 def blank() -> dict[str, Any]:
@@ -51,7 +51,7 @@ def _made(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
 def _supersede(decisions: dict[str, Any], older: str, newer: str) -> None:
     for decision in (*decisions["open"].values(), *decisions["closed"]):
         if decision["id"] == older:
-            # Two clones may have replaced it, each by another one: both stay visible, up to a few.
+            # Two clones may have replaced it concurrently: both replacements stay visible, up to a few.
             names = [*(decision["superseded_by"] or "").split(", ")[-7:], newer]
             decision["superseded_by"] = ", ".join(filter(None, names))
 
@@ -99,13 +99,13 @@ def decide(
     links: dict[str, str | None] | None = None,
     supersedes: str | None = None,
 ) -> list[Event]:
-    """Write a decision down before it is carried out.
+    """Record a decision before it is carried out.
 
     ``links`` names what it is about (``loop``, ``task``, ``risk``), ``supersedes`` the decision it replaces.
     """
     if len(state["decisions"]["open"]) >= MAX_OPEN:
         raise Refused(
-            f"{MAX_OPEN:,} decisions wait for their outcome; nothing was written.",
+            f"{MAX_OPEN:,} decisions are unsettled; nothing was written.",
             hint="Settle some first: `holdfast recover` lists them, `holdfast settle ID OUTCOME` settles one.",
         )
     data: dict[str, Any] = {
@@ -129,7 +129,7 @@ def decide(
 
 
 def settle(state: dict[str, Any], short_id: str, outcome: str, ok: bool = True) -> list[Event]:
-    """Write down how a decision turned out."""
+    """Record the outcome of a decision."""
     decisions = state["decisions"]
     short_id = short_ids.whole(state, short_id)
     try:
@@ -138,7 +138,7 @@ def settle(state: dict[str, Any], short_id: str, outcome: str, ok: bool = True) 
         for closed in decisions["closed"]:
             if short_ids.same(closed["id"], short_id):
                 raise Refused(
-                    f"{closed['id']} was settled before, at {closed['settled_at']} by {closed['settled_by']}"
+                    f"{closed['id']} is settled already, at {closed['settled_at']} by {closed['settled_by']}"
                     f": {one_line(closed['outcome'])}. Nothing was written."
                 ) from None
         raise

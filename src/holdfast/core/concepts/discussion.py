@@ -1,4 +1,4 @@
-"""A discussion: a fork from the work that remembers the exact place to come back to. One level deep."""
+"""A discussion: a digression from the work that saves the exact place to return to. One level deep."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from holdfast.typed import Any
 EVENTS = {"discussion.opened": 1, "discussion.closed": 1}
 STEPS: dict[Any, Any] = {}
 PLACE = ("task", "focus", "status", "phase")
-"""The registers that make up a place."""
+"""The registers that make up the saved place."""
 
 
 def blank() -> dict[str, Any]:
@@ -52,12 +52,12 @@ HEADLINES = {
 
 
 def open_discussion(state: dict[str, Any], topic: str) -> list[Event]:
-    """Fork into a discussion."""
+    """Open a discussion."""
     current = state["discussion"]
     if current is not None:
         raise Refused(
-            f"A discussion is under way, since {current['at']}: {one_line(current['topic'], 80)}. "
-            "There is one level only, so that the way back is never lost. Nothing was written.",
+            f"A discussion is open since {current['at']}: {one_line(current['topic'], 80)}. "
+            "Discussions do not nest. Nothing was written.",
             hint="`holdfast return` goes back; or keep the new topic for later: `holdfast loop add TOPIC`.",
         )
     registers = state["registers"]
@@ -68,7 +68,7 @@ def open_discussion(state: dict[str, Any], topic: str) -> list[Event]:
             hint="`holdfast continue` takes it up again.",
         )
     if place["status"] == "discussion":
-        place["status"] = "working"  # another clone has ended the discussion that this status came from
+        place["status"] = "working"  # another clone closed the discussion that set this status
     data = {
         "topic": checked_text(topic, "topic"),
         "return_to": place,
@@ -79,7 +79,7 @@ def open_discussion(state: dict[str, Any], topic: str) -> list[Event]:
 
 
 def close_discussion(state: dict[str, Any], summary: str | None = None) -> list[Event]:
-    """Go back to the exact place that the discussion started from."""
+    """Return to the exact place where the discussion started."""
     registers = state["registers"]
     current = state["discussion"]
     if current is None and not registers.get("discussion", {}).get("rivals"):
@@ -88,13 +88,13 @@ def close_discussion(state: dict[str, Any], summary: str | None = None) -> list[
             hint="`holdfast discuss TOPIC` opens one.",
         )
     restored = {}
-    # Without a discussion, only the contest over one is settled: another clone has been back already.
+    # Without an open discussion this only settles a contest: another clone has returned already.
     place = current["return_to"] if current is not None else {}
     for name, value in place.items():
         if name == "task" and value is not None and value not in state["tasks"]["open"]:
-            continue  # it was closed meanwhile: the place that it was is gone
+            continue  # it was closed in the meantime, so there is nothing to return to
         if value != contested.value(registers, name):
-            # Only what is shown is overwritten: a contest that nobody decided stays one.
+            # Only the shown value is overwritten: a contest that nobody settled stays contested.
             restored[name] = [value, contested.seen_value(registers, name)]
     data: dict[str, Any] = {"restored": restored, "saw": contested.seen(registers, "discussion")}
     if summary is not None:

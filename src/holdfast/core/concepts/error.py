@@ -1,4 +1,4 @@
-"""Errors: what went wrong, what was tried, and what was done about it."""
+"""Errors: what went wrong, what was tried, and the remedy."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def add(
     tried: str | None = None,
     remedy: str | None = None,
 ) -> list[Event]:
-    """Something went wrong; with the remedy if it is known already."""
+    """Record an error, with its remedy if known."""
     collection.check_room(state, "errors", "errors")
     data = {"id": mint("E"), "text": checked_text(text, "error")}
     if tried is not None:
@@ -52,6 +52,6 @@ def add(
 
 
 def close(state: dict[str, Any], short_id: str, remedy: str) -> list[Event]:
-    """What was done about an error."""
+    """Record the remedy of an error."""
     entry = collection.find(state, "errors", short_id, "error")
     return [Event("error.remedied", {"id": entry["id"], "remedy": checked_text(remedy, "remedy")})]

@@ -1,6 +1,6 @@
-"""Facts about the project, each with an optional check out of a closed set.
+"""Facts about the project, each with an optional check from a closed set.
 
-A check says what must be true of the world for the fact to hold. It is data: nothing in it is ever run.
+A check says what must be true of the world for the fact to hold. It is data and is never executed.
 """
 
 from __future__ import annotations
@@ -50,9 +50,7 @@ HEADLINES = {
 def _project_path(value: object) -> str:
     path = checked_path(value)
     if path.startswith(IN_SESSION):
-        raise Refused(
-            "A fact belongs to the project: its path begins at the project's folder; nothing was written."
-        )
+        raise Refused("The path of a fact must be relative to the project's folder; nothing was written.")
     return path
 
 
@@ -66,7 +64,7 @@ def _branch(value: object) -> str:
 def _commit(value: object) -> str:
     name = checked_text(value, "commit", cap=NAME_CAP)
     if not _COMMIT.fullmatch(name):
-        raise Refused("A commit is named by 7 to 64 digits out of 0-9 and a-f; nothing was written.")
+        raise Refused("A commit must be 7 to 64 hex digits; nothing was written.")
     return name
 
 
@@ -74,7 +72,9 @@ def _file_hash(value: object) -> dict[str, str]:
     if not isinstance(value, dict) or set(value) != {"path", "hash"}:
         raise Refused('The check file-hash needs {"path": …, "hash": …}; nothing was written.')
     if not isinstance(value["hash"], str) or not _HASH.fullmatch(value["hash"]):
-        raise Refused("The hash of a file is its SHA-256 in 64 lower-case digits; nothing was written.")
+        raise Refused(
+            "The hash of a file must be its SHA-256 as 64 lower-case hex digits; nothing was written."
+        )
     return {"path": _project_path(value["path"]), "hash": value["hash"]}
 
 
@@ -85,13 +85,13 @@ CHECKS: dict[str, Callable[[object], Any]] = {
     "file-hash": _file_hash,
     "file-missing": _project_path,
 }
-"""Each kind of check, and the function that refuses what is not one."""
+"""Each kind of check and its validator."""
 
 
 def checked_check(check: object) -> dict[str, Any]:
-    """``check`` in plain form, if it is one of the closed set: an object with one kind and its value."""
+    """``check`` in normal form, if it is one of the closed set: an object with one kind and its value."""
     if not isinstance(check, dict) or len(check) != 1 or next(iter(check)) not in CHECKS:
-        raise Refused(f"A check is an object with one of {', '.join(CHECKS)}; nothing was written.")
+        raise Refused(f"A check must be an object with one of {', '.join(CHECKS)}; nothing was written.")
     kind, value = next(iter(check.items()))
     return {kind: CHECKS[kind](value)}
 
@@ -99,10 +99,10 @@ def checked_check(check: object) -> dict[str, Any]:
 def add(
     state: dict[str, Any], mint: Callable[[str], str], text: str, check: dict[str, Any] | None = None
 ) -> list[Event]:
-    """Keep a fact."""
+    """Add a fact."""
     if len(state["facts"]["open"]) >= MOST:
         raise Refused(
-            f"{MOST} facts are kept; nothing was written.",
+            f"There are {MOST} facts already; nothing was written.",
             hint="Drop some that no longer matter: `holdfast fact drop ID`.",
         )
     data: dict[str, Any] = {"id": mint("F"), "text": checked_text(text, "fact")}
@@ -112,7 +112,7 @@ def add(
 
 
 def drop(state: dict[str, Any], short_id: str, reason: str | None = None) -> list[Event]:
-    """Keep a fact no longer."""
+    """Drop a fact."""
     data = {"id": collection.find(state, "facts", short_id, "fact")["id"]}
     if reason is not None:
         data["reason"] = checked_text(reason, "reason")

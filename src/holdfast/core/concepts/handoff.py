@@ -1,7 +1,7 @@
-"""Handoffs: work is handed on, claimed by one successor, and consumed when that successor has confirmed a step.
+"""Handoffs: offered, claimed by one successor, and consumed when that successor confirms its first step.
 
-Which handoff is the present one, and who has claimed it, are two registers (``handoff`` and ``claim``): on one
-store exactly one claim wins; two clones that claim without seeing each other are shown as contested.
+The current handoff and its claim are two registers (``handoff`` and ``claim``): in one store exactly one claim wins;
+concurrent claims of two clones are shown as contested.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _made(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
 
 
 def _claimed(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
-    # The writer is part of the value: two machines whose agents have the same name are still two claimants.
+    # The writer is part of the value: agents of the same name on two machines are two claimants.
     place = commit.id[-ids.WRITER_LENGTH :]
     contested.put(
         state["registers"], "claim", f"{data['id']} by {data['claimant']} at {place}", data["saw"], commit
@@ -67,7 +67,7 @@ WATCHES = {
     "task.completed": _confirmed,
     "checkpoint.saved": _confirmed,
 }
-"""What confirms the first step after a handoff."""
+"""The events that confirm the first step after a handoff."""
 HEADLINES = {
     "handoff.made": lambda data: (
         f"Handed off as {data['id']}" + (f": {one_line(data['message'])}" if data.get("message") else "")
@@ -77,7 +77,7 @@ HEADLINES = {
 
 
 def hand_off(state: dict[str, Any], mint: Callable[[str], str], message: str | None = None) -> list[Event]:
-    """Hand the work on to whoever claims it."""
+    """Hand the work off to whoever claims it."""
     registers = state["registers"]
     data: dict[str, Any] = {"id": mint("H")}
     if message is not None:
@@ -88,23 +88,21 @@ def hand_off(state: dict[str, Any], mint: Callable[[str], str], message: str | N
 
 
 def _claims(register: dict[str, Any], handoff_id: str) -> list[str]:
-    """Who has claimed a handoff, as far as nobody has settled it: a claim of an earlier one holds nobody up."""
+    """The unsettled claims of a handoff; claims of an earlier handoff do not count."""
     values = [str(register["value"]), *(str(rival["value"]) for rival in register["rivals"])]
     return [v for v in values if v.startswith(f"{handoff_id} by ") and v != f"{handoff_id} by nobody"]
 
 
 class Yours(Exception):
-    """The claimant has the handoff already."""
+    """The claimant holds the handoff already."""
 
 
 def claim(state: dict[str, Any], claimant: str, *, take_over: bool = False) -> list[Event]:
-    """Take a handoff on. One claimant has it; another one takes it over only on purpose."""
+    """Claim a handoff. It has one claimant; another one needs ``take_over``."""
     checked_text(claimant, "claimant", cap=NAME_CAP)
     handoff = state["handoff"]
     if handoff is None:
-        raise NotFound(
-            "Nothing has been handed off in this session.", hint="`holdfast handoff` hands it off."
-        )
+        raise NotFound("This session has no handoff.", hint="`holdfast handoff` hands it off.")
     claims = _claims(state["registers"]["claim"], handoff["id"])
     holder = handoff["claimed_by"]
     if holder == claimant and len(claims) < 2:

@@ -1,7 +1,7 @@
-"""Imports: what was brought in from files that other tools keep.
+"""Imports: what was imported from other tools' files.
 
-The text of each file is kept in the log, in parts, so that what could not be taken is not lost with the file. What
-was taken is named by its hash in the commit that took it: a second import finds it there and leaves it out.
+The text of each file is stored in the log, in parts, so that what could not be imported is not lost with the file.
+Each imported record is named by its hash in its commit: a second import finds the hash and skips the record.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from holdfast.typed import Any
 EVENTS = {"import.kept": 1, "import.took": 1, "import.ended": 1}
 STEPS: dict[Any, Any] = {}
 PART = 256 * 1024
-"""Characters of a file that one commit keeps."""
+"""Characters of a file per commit."""
 LAST = 5
 
 
@@ -24,7 +24,7 @@ def blank() -> dict[str, Any]:
 
 
 def _kept(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
-    """The text is for the log alone."""
+    """Nothing to fold: the text is only in the log."""
 
 
 def _took(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
@@ -40,13 +40,13 @@ def _ended(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
 FOLDS = {"import.kept": _kept, "import.took": _took, "import.ended": _ended}
 HEADLINES = {
     "import.ended": lambda data: (
-        f"Imported {one_line(data['file'], 80)}: {data['taken']:,} taken, {data['left']:,} lines left"
+        f"Imported {one_line(data['file'], 80)}: {data['taken']:,} records, {data['left']:,} lines skipped"
     )
 }
 
 
 def keep(file: str, digest: str, part: int, parts: int, text: str, encoding: str) -> list[Event]:
-    """Keep a part of a file's text. Bytes that are no text are kept as Base64."""
+    """Store a part of a file's text; bytes that are not text as Base64."""
     return [
         Event(
             "import.kept",
@@ -63,12 +63,12 @@ def keep(file: str, digest: str, part: int, parts: int, text: str, encoding: str
 
 
 def took(hashes: Iterable[str]) -> Event:
-    """Name what a commit takes in."""
+    """Name the records that a commit imports."""
     return Event("import.took", {"hashes": list(hashes)})
 
 
 def end(file: str, digest: str, format_name: str, taken: int, left: int) -> list[Event]:
-    """An import is through."""
+    """Record that an import is complete."""
     name = checked_text(file, "name of the file", cap=NAME_CAP)
     return [
         Event(

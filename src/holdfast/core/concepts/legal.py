@@ -1,4 +1,4 @@
-"""Legal reviews: append-only, whatever is compacted."""
+"""Legal reviews: append-only, exempt from compaction."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ HEADLINES = {"legal.reviewed": lambda data: f"Legal review {data['id']}: {one_li
 
 
 def add(state: dict[str, Any], mint: Callable[[str], str], text: str, outcome: str) -> list[Event]:
-    """What was reviewed, and what came of it."""
+    """Record a review: its subject and outcome."""
     data = {
         "id": mint("L"),
         "text": checked_text(text, "subject of the review"),

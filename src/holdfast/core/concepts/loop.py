@@ -1,4 +1,4 @@
-"""Loops: open questions, kept until they have an outcome, which can become a decision in the same commit."""
+"""Loops: open questions. An outcome closes one, and can become a decision in the same commit."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ HEADLINES = {
 def add(
     state: dict[str, Any], mint: Callable[[str], str], title: str, context: str | None = None
 ) -> list[Event]:
-    """Keep an open question."""
+    """Add an open question."""
     collection.check_room(state, "loops", "loops")
     data = {"id": mint("LOOP"), "title": checked_text(title, "question")}
     if context is not None:
@@ -58,7 +58,7 @@ def add(
 
 
 def explore(state: dict[str, Any], short_id: str) -> list[Event]:
-    """Begin to look into a question."""
+    """Start to explore a question."""
     entry = collection.find(state, "loops", short_id, "loop")
     if entry["status"] == "clarifying":
         raise Refused(f"{entry['id']} is being explored already; nothing was written.")
@@ -73,7 +73,8 @@ def close(
     decide: str | None = None,
     because: str | None = None,
 ) -> list[Event]:
-    """Answer a question. With ``decide`` it is also a decision; its reason is ``because``, else the outcome."""
+    """Close a question with its answer. With ``decide`` also record a decision; its reason is ``because``, else the
+    outcome."""
     entry = collection.find(state, "loops", short_id, "loop")
     data = {"id": entry["id"], "outcome": checked_text(outcome, "outcome")}
     if decide is None:

@@ -1,7 +1,7 @@
-"""Messages: the end of a conversation, kept selectively.
+"""Messages: the last part of a conversation, kept selectively.
 
-The state has the last few messages; a summary takes the place of older ones. What is long is a file in the
-session's context folder, and the message names it.
+The state has the last few messages; a summary replaces older ones. The text of a long message is a file in the
+session's context folder, which the message names.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SUMMARY_CAP = 8000
 
 
 class ContextFile(Record):
-    """Where the text of a long message is."""
+    """The file that holds the text of a long message."""
 
     path: str
     size: int
@@ -41,7 +41,7 @@ def _added(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
 
 
 def entry(data: dict[str, Any], commit: Commit) -> dict[str, Any]:
-    """A message as the state has it."""
+    """A message as stored in the state."""
     message = {"role": data["role"], "text": excerpt(data["text"], LONG), "at": commit.at, "by": commit.by}
     message |= {key: data[key] for key in ("tool", "file", "size", "hash") if key in data}
     return {**message, "origin": commit.origin, "commit": commit.id}
@@ -57,7 +57,7 @@ def _summarized(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> 
         "origin": commit.origin,
         "covers": data["covers"],
     }
-    # Two clones that each summarized: the register shows that there is another summary in the log.
+    # If two clones summarized concurrently, the register shows that the log has another summary.
     contested.put(state["registers"], "summary", one_line(data["text"], 200), data["saw"], commit)
 
 
@@ -74,7 +74,7 @@ HEADLINES = {
 
 
 def check(role: str, text: str, tool: str | None = None) -> None:
-    """Rule: whether a message may be kept. Asked before its text is written to a file."""
+    """Rule: whether a message may be stored. Called before its text is written to a file."""
     checked_text(role, "role", cap=ROLE_CAP)
     checked_text(text, "message", empty=tool is not None)
     if tool is not None:
@@ -84,7 +84,7 @@ def check(role: str, text: str, tool: str | None = None) -> None:
 def add(
     state: dict[str, Any], role: str, text: str, tool: str | None = None, file: ContextFile | None = None
 ) -> list[Event]:
-    """Keep a message. With ``file``, that has the whole text, and the log its beginning."""
+    """Add a message. With ``file``, that file has the whole text and the log its beginning."""
     check(role, text, tool)
     data: dict[str, Any] = {"role": role, "text": text}
     if tool is not None:
@@ -95,10 +95,10 @@ def add(
 
 
 def summarize(state: dict[str, Any], text: str, keep: int = 0) -> list[Event]:
-    """Put a summary in the place of all messages but the last ``keep``, and of the summary before it."""
+    """Replace all messages but the last ``keep``, and the previous summary, by a new summary."""
     messages = state["messages"]
     if isinstance(keep, bool) or not isinstance(keep, int) or not 0 <= keep <= KEPT:
-        raise Refused(f"Between 0 and {KEPT} messages can be kept beside a summary; nothing was written.")
+        raise Refused(f"Between 0 and {KEPT} messages can be kept with a summary; nothing was written.")
     recent = messages["recent"]
     covered = recent[: len(recent) - keep]
     if not covered and messages["summary"] is None:

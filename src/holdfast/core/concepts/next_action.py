@@ -1,4 +1,4 @@
-"""Next actions: what to do first when the work goes on."""
+"""Next actions: what to do first when the work resumes."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ HEADLINES = {
 
 
 def add(state: dict[str, Any], mint: Callable[[str], str], text: str) -> list[Event]:
-    """Name something to do next."""
+    """Add a next action."""
     collection.check_room(state, "next", "next actions")
     return [Event("next.added", {"id": mint("N"), "text": checked_text(text, "next action")})]
 
 
 def finish(state: dict[str, Any], short_id: str, outcome: str | None = None) -> list[Event]:
-    """A next action has been done."""
+    """Record that a next action is done."""
     data = {"id": collection.find(state, "next", short_id, "next action")["id"]}
     if outcome is not None:
         data["outcome"] = checked_text(outcome, "outcome")

@@ -29,5 +29,5 @@ HEADLINES = {"note.added": lambda data: f"Note: {one_line(data['text'])}"}
 
 
 def add(state: dict[str, Any], text: str) -> list[Event]:
-    """Keep a text."""
+    """Add a note."""
     return [Event("note.added", {"text": checked_text(text, "note")})]

@@ -1,4 +1,4 @@
-"""Standing orders: what holds in every session of the project until it is lifted."""
+"""Standing orders: rules that apply to every session of the project until lifted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EVENTS = {"order.given": 1, "order.lifted": 1}
 STEPS: dict[Any, Any] = {}
 MOST = 100
 ORDER_CAP = 1000
-"""Characters of an order: every session is told all orders in full."""
+"""The longest order, in characters: every session gets all orders in full."""
 
 
 def blank() -> dict[str, Any]:
@@ -52,7 +52,7 @@ def give(state: dict[str, Any], mint: Callable[[str], str], text: str) -> list[E
 
 
 def lift(state: dict[str, Any], short_id: str, reason: str | None = None) -> list[Event]:
-    """End a standing order."""
+    """Lift a standing order."""
     data = {"id": collection.find(state, "orders", short_id, "standing order")["id"]}
     if reason is not None:
         data["reason"] = checked_text(reason, "reason")

@@ -1,4 +1,4 @@
-"""A program's own events: types that begin with ``x.``. holdfast keeps them and counts them, no more.
+"""A program's own events: types that begin with ``x.``. holdfast only stores and counts them.
 
 A program folds them itself, with ``Session.project``.
 """
@@ -32,10 +32,10 @@ HEADLINES: dict[str, Any] = {}
 
 
 def record(event_type: str, data: dict[str, Any]) -> list[Event]:
-    """Keep an event of the program's own."""
+    """Record a program's own event."""
     if not isinstance(event_type, str) or not _is_own(event_type):
         raise Refused(
-            f"{str(event_type)[:80]!r} is not a type of a program's own; nothing was written.",
+            f"{str(event_type)[:80]!r} is not a type for a program's own events; nothing was written.",
             hint="Such types begin with x. and go on in a-z, 0-9, '.', '_' and '-': x.build-finished.",
         )
     if not isinstance(data, dict):
@@ -43,7 +43,7 @@ def record(event_type: str, data: dict[str, Any]) -> list[Event]:
     return [made(Event, (event_type, data, 1))]
 
 
-@lru_cache(maxsize=256)  # a program has few types and uses them time and again
+@lru_cache(maxsize=256)  # a program uses few types, again and again
 def _is_own(event_type: str) -> bool:
     name = event_type[2:]
     return (

@@ -1,7 +1,7 @@
-"""Phases: where a session stands in its workflow, in declared order, with a history.
+"""Phases: the position of a session in its workflow, in declared order, with a history.
 
-Without ``transitions`` the next phase and all earlier ones can be entered. With them, exactly what they list:
-a phase that they do not list is final. ``skip_to`` jumps over all of this, and says why.
+Without ``transitions``, the next phase and all earlier ones can be entered. With them, exactly those listed; a phase
+without an entry is final. ``skip_to`` bypasses this and needs a reason.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ EVENTS = {"phases.declared": 1, "phase.entered": 1}
 STEPS: dict[Any, Any] = {}
 HISTORY = 20
 MOST = 50
-"""Phases of a session."""
+"""The most phases of a session."""
 
 
 def blank() -> dict[str, Any]:
@@ -37,7 +37,7 @@ def _entered(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> Non
 
 
 def remember(state: dict[str, Any], name: str, commit: Commit, because: str | None = None) -> None:
-    """Fold: the history gets another entry, and the one before it ends."""
+    """Fold: add an entry to the history and end the previous one."""
     history = state["phases"]["history"]
     if history and history[-1]["exited"] is None:
         history[-1]["exited"] = commit.at
@@ -58,7 +58,7 @@ HEADLINES = {
 
 
 def allowed(state: dict[str, Any]) -> list[str]:
-    """The phases that can be entered now; everything that is declared if the session is in none of them."""
+    """The phases that can be entered now; all declared ones if the session is in none of them."""
     declared: list[str] = state["phases"]["declared"]
     transitions: dict[str, list[str]] | None = state["phases"]["transitions"]
     current = contested.value(state["registers"], "phase")
@@ -85,7 +85,7 @@ def following(state: dict[str, Any]) -> str | None:
 def declare(
     state: dict[str, Any], phases: list[str], transitions: dict[str, list[str]] | None = None
 ) -> list[Event]:
-    """Name the phases of a session, in order, and enter the first."""
+    """Declare the phases of a session, in order, and enter the first."""
     names = checked_texts(phases, "phase", cap=NAME_CAP, most=MOST)
     if not names:
         raise Refused("At least one phase is needed; nothing was written.")
@@ -120,14 +120,14 @@ def _checked_transitions(names: list[str], transitions: object) -> dict[str, lis
 
 
 def enter(state: dict[str, Any], name: str) -> list[Event]:
-    """Go to another phase."""
+    """Enter another phase."""
     checked_text(name, "phase", cap=NAME_CAP)
     current = contested.value(state["registers"], "phase")
     contest = state["registers"].get("phase", {}).get("rivals")
     if name == current and not contest:
         raise Refused(f"The session is in phase {one_line(name)} already; nothing was written.")
     options = allowed(state)
-    # A contest is settled by naming any declared phase: the two places disagree on the way that led here.
+    # Naming any declared phase settles a contest: the clones disagree on the phase to transition from.
     possible = state["phases"]["declared"] if contest else options
     if state["phases"]["declared"] and name not in possible:
         raise Refused(
@@ -139,7 +139,7 @@ def enter(state: dict[str, Any], name: str) -> list[Event]:
 
 
 def complete(state: dict[str, Any]) -> list[Event]:
-    """The present phase is done: go to the next."""
+    """Complete the current phase and enter the next."""
     current = contested.value(state["registers"], "phase")
     if current is None:
         raise Refused(

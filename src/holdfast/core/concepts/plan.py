@@ -19,7 +19,7 @@ def blank() -> dict[str, Any]:
 
 
 def _register(short_id: str) -> str:
-    """The text of a plan is one value, which two clones may edit without seeing each other."""
+    """The register of a plan's text, which two clones may edit concurrently."""
     return f"plan {short_id}"
 
 
@@ -38,7 +38,7 @@ def _edited(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None
     text = excerpt(data["text"])
     entry = state["plans"]["open"].get(data["id"])
     if entry is None:
-        # Another clone closed the plan without seeing this edit: it must not look as if this text was meant.
+        # Another clone closed the plan without seeing this edit: the outcome must not seem to apply to this text.
         collection.close(state, "plans", data["id"], commit, outcome="edited", text=text)
         return
     contested.put(state["registers"], _register(data["id"]), text, data["saw"], commit)
@@ -78,7 +78,7 @@ def propose(
     text: str | None = None,
     supersedes: str | None = None,
 ) -> list[Event]:
-    """Put a plan up for approval; it may take the place of one that waits."""
+    """Propose a plan for approval; it may replace a pending one."""
     collection.check_room(state, "plans", "plans")
     data: dict[str, Any] = {"id": mint("PLAN"), "title": checked_text(title, "title of the plan")}
     if text is not None:
@@ -91,18 +91,18 @@ def propose(
 
 
 def edit(state: dict[str, Any], short_id: str | None, text: str) -> list[Event]:
-    """Change the text of a plan that waits for approval."""
+    """Change the text of a pending plan."""
     entry = find(state, short_id)
     saw = contested.seen(state["registers"], _register(entry["id"]))
     return [Event("plan.edited", {"id": entry["id"], "text": checked_text(text, "plan"), "saw": saw})]
 
 
 def approve(state: dict[str, Any], short_id: str | None = None, reason: str | None = None) -> list[Event]:
-    """The plan will be carried out."""
+    """Approve a plan."""
     entry = find(state, short_id)
     if state["registers"].get(_register(entry["id"]), {}).get("rivals"):
         raise Refused(
-            f"Two places have edited {entry['id']} without seeing each other; nothing was written.",
+            f"Two clones edited {entry['id']} concurrently; nothing was written.",
             hint=f"`holdfast plan show` shows both; `holdfast plan edit TEXT --id {entry['id']}` settles it.",
         )
     data = {"id": entry["id"]}
@@ -112,13 +112,13 @@ def approve(state: dict[str, Any], short_id: str | None = None, reason: str | No
 
 
 def reject(state: dict[str, Any], short_id: str | None, reason: str) -> list[Event]:
-    """The plan will not be carried out, and why."""
+    """Reject a plan, with a reason."""
     entry = find(state, short_id)
     return [Event("plan.rejected", {"id": entry["id"], "reason": checked_text(reason, "reason")})]
 
 
 def find(state: dict[str, Any], short_id: str | None) -> dict[str, Any]:
-    """The plan that is meant; without an id, the only one that waits."""
+    """A pending plan by id; without an id, the only one."""
     if short_id is not None:
         return collection.find(state, "plans", short_id, "plan")
     waiting = list(state["plans"]["open"].values())

@@ -1,4 +1,4 @@
-"""Preferences: how one user wants things done, in every session."""
+"""Preferences of one user, for every session."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _dropped(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> Non
 FOLDS = {"preference.set": _set, "preference.dropped": _dropped}
 HEADLINES = {
     "preference.set": lambda data: f"Prefers {data['key']}: {one_line(data['value'])}",
-    "preference.dropped": lambda data: f"No preference any more for {data['key']}",
+    "preference.dropped": lambda data: f"Dropped the preference {data['key']}",
 }
 
 
@@ -60,7 +60,7 @@ def prefer(state: dict[str, Any], key: str, value: str) -> list[Event]:
 
 
 def drop(state: dict[str, Any], key: str) -> list[Event]:
-    """Have no preference any more."""
+    """Drop a preference."""
     name = _MARK + _checked_key(key)
     if name not in state["registers"]:
         raise NotFound(f"There is no preference {key}.", hint="`holdfast prefer` lists the preferences.")

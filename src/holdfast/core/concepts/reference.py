@@ -1,4 +1,4 @@
-"""References: files that matter to a session, by relative path, with size and hash. Never a copy."""
+"""References: files that a session refers to, by relative path, with size and hash. Never a copy."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _added(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
 
 def _dropped(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
     entry = state["references"]["open"].get(data["path"])
-    # Whoever dropped it had not seen a reference that another clone made meanwhile: that one stays.
+    # A reference that another clone added concurrently was not seen by the drop: it stays.
     if entry is not None and entry["commit"] in data["saw"]:
         del state["references"]["open"][data["path"]]
 
@@ -48,10 +48,10 @@ HEADLINES = {
 
 
 def add(state: dict[str, Any], path: str, size: int, digest: str, kind: str = "context") -> list[Event]:
-    """Refer to a file as it is now; the same path again takes its present size and hash."""
+    """Add a reference to a file as it is now; the same path again updates its size and hash."""
     plain = checked_path(path)
     if kind not in KINDS:
-        raise Refused(f"A file is {' or '.join(KINDS)}, not {str(kind)[:40]!r}; nothing was written.")
+        raise Refused(f"The kind must be {' or '.join(KINDS)}, not {str(kind)[:40]!r}; nothing was written.")
     known = state["references"]["open"]
     if plain not in known and len(known) >= MOST:
         raise Refused(
@@ -62,7 +62,7 @@ def add(state: dict[str, Any], path: str, size: int, digest: str, kind: str = "c
 
 
 def drop(state: dict[str, Any], path: str) -> list[Event]:
-    """Refer to a file no longer; the file itself is left alone."""
+    """Drop a reference; the file itself is not touched."""
     entry = state["references"]["open"].get(checked_path(path))
     if entry is None:
         raise NotFound(

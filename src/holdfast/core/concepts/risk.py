@@ -38,7 +38,7 @@ HEADLINES = {
 def add(
     state: dict[str, Any], mint: Callable[[str], str], text: str, severity: str | None = None
 ) -> list[Event]:
-    """Name a risk."""
+    """Add a risk."""
     collection.check_room(state, "risks", "risks")
     data = {"id": mint("R"), "text": checked_text(text, "risk")}
     if severity is not None:
@@ -52,6 +52,6 @@ def add(
 
 
 def close(state: dict[str, Any], short_id: str, outcome: str) -> list[Event]:
-    """A risk is no more, and why."""
+    """Close a risk with its outcome."""
     entry = collection.find(state, "risks", short_id, "risk")
     return [Event("risk.closed", {"id": entry["id"], "outcome": checked_text(outcome, "outcome")})]

@@ -1,6 +1,6 @@
-"""Secrets that somebody let through: of which kind and in which field, never what they are.
+"""Secrets that were allowed: their kinds and fields, never their values.
 
-The secret itself stands in the same commit. What the gate does is decided in ``workspace/secrets_filter.py``.
+The secret itself is in the same commit. ``workspace/secrets_filter.py`` applies the policy.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from holdfast.typed import Any
 EVENTS = {"secret.allowed": 1}
 STEPS: dict[Any, Any] = {}
 MOST = 20
-"""Findings that one event names."""
+"""The most findings that one event names."""
 
 
 def blank() -> dict[str, Any]:
@@ -20,13 +20,13 @@ def blank() -> dict[str, Any]:
 
 
 def _allowed(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
-    """The fact is for the log alone."""
+    """Nothing to fold: this is only in the log."""
 
 
 FOLDS = {"secret.allowed": _allowed}
 HEADLINES = {
     "secret.allowed": lambda data: (
-        "Let through: "
+        "Allowed: "
         + ", ".join(
             f"{one_line(found['kind'], 40)} in {one_line(found['field'], 60)}" for found in data["found"]
         )
@@ -35,6 +35,6 @@ HEADLINES = {
 
 
 def allow(found: list[tuple[str, str]], how: str) -> Event:
-    """Write down which kinds of secrets were let through, where, and on whose word."""
+    """Record which kinds of secrets were allowed, where, and by which setting."""
     named = [{"kind": kind, "field": field} for kind, field in dict.fromkeys(found)]
     return Event("secret.allowed", {"found": named[:MOST], "count": len(found), "how": how})

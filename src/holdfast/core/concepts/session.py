@@ -1,6 +1,6 @@
 """A session: one piece of work, with a goal, a focus, a status, and what a successor needs after a break.
 
-A pause is a fact in the log; the file ``.continue-here.md`` that shows it is a view.
+A pause is an event in the log; the file ``.continue-here.md`` that shows it is a view.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ EVENTS = {
 }
 STEPS: dict[Any, Any] = {}
 MARKS = ("working", "blocked", "awaiting-input")
-"""The statuses that are simply set."""
+"""The statuses that ``mark`` sets."""
 BY_COMMAND = {"discussion": "discuss", "paused": "pause", "complete": "complete"}
-"""The statuses that belong to a command."""
+"""The statuses that a command of their own sets."""
 
 
 def blank() -> dict[str, Any]:
@@ -137,31 +137,31 @@ HEADLINES = {
     ),
     "session.stopped": lambda data: f"Stopped: {one_line(data['action'])}",
     "session.archived": lambda data: "Archived",
-    "session.restored": lambda data: "Taken out of the archive",
+    "session.restored": lambda data: "Restored from the archive",
 }
 
 
 def status_of(state: dict[str, Any]) -> str:
-    """The present status."""
+    """The current status."""
     status: str = contested.value(state["registers"], "status", "working")
     return status
 
 
 def start(state: dict[str, Any], session: str, user: str, goal: str) -> list[Event]:
-    """Begin a session."""
+    """Start a session."""
     if state["session"] is not None:
-        raise Refused(f"Session {state['session']} has been started before.")
+        raise Refused(f"Session {state['session']} is started already; nothing was written.")
     return [Event("session.started", {"session": session, "user": user, "goal": checked_text(goal, "goal")})]
 
 
 def set_goal(state: dict[str, Any], goal: str) -> list[Event]:
-    """Change what the session is for."""
+    """Change the goal of the session."""
     saw = contested.seen(state["registers"], "goal")
     return [Event("goal.set", {"goal": checked_text(goal, "goal"), "saw": saw})]
 
 
 def set_focus(state: dict[str, Any], focus: str) -> list[Event]:
-    """Say what is being worked on right now."""
+    """Set what is being worked on now."""
     saw = contested.seen(state["registers"], "focus")
     return [Event("focus.set", {"focus": checked_text(focus, "focus"), "saw": saw})]
 
@@ -186,7 +186,7 @@ def mark(state: dict[str, Any], status: str) -> list[Event]:
 
 
 def pause(state: dict[str, Any], notes: str | None = None, action: str | None = None) -> list[Event]:
-    """Stop for now, with what a successor has to know."""
+    """Pause the session, with what a successor needs to know."""
     if status_of(state) == "complete":
         raise Refused(
             "The session is complete; nothing was written.", hint="`holdfast continue` takes it up again."
@@ -202,7 +202,7 @@ def pause(state: dict[str, Any], notes: str | None = None, action: str | None = 
 
 
 def go_on(state: dict[str, Any]) -> list[Event]:
-    """Take the session up again: into the discussion if it was paused in one, back from it if it was not."""
+    """Resume the session: into the discussion if it was paused in one, else back from an open discussion."""
     if state["discussion"] is not None and status_of(state) != "paused":
         return discussion.close_discussion(state)
     in_discussion = state["discussion"] is not None and (state["paused"] or {}).get("status") == "discussion"
@@ -213,7 +213,7 @@ def go_on(state: dict[str, Any]) -> list[Event]:
 
 
 def complete(state: dict[str, Any], outcome: str | None = None) -> list[Event]:
-    """The work is done."""
+    """Complete the session."""
     if status_of(state) == "complete":
         raise Refused(
             "The session is complete already; nothing was written.",
@@ -221,7 +221,7 @@ def complete(state: dict[str, Any], outcome: str | None = None) -> list[Event]:
         )
     if state["discussion"] is not None:
         raise Refused(
-            f"A discussion is under way: {one_line(state['discussion']['topic'], 80)}. Nothing was written.",
+            f"A discussion is open: {one_line(state['discussion']['topic'], 80)}. Nothing was written.",
             hint="`holdfast return` ends it; then complete the session.",
         )
     data: dict[str, Any] = {"saw": contested.seen(state["registers"], "status")}
@@ -231,25 +231,26 @@ def complete(state: dict[str, Any], outcome: str | None = None) -> list[Event]:
 
 
 def stop(action: str) -> list[Event]:
-    """An agent has ended its turn: what it did last, and what it left running. Nothing else changes."""
+    """Record that an agent ended its turn, and its last message. Nothing else changes."""
     return [Event("session.stopped", {"action": checked_text(action, "last action")})]
 
 
 def archive(state: dict[str, Any]) -> list[Event]:
-    """Put a session away, read-only. Decisions that wait for their outcome would be out of sight: not with those."""
+    """Archive a session, read-only. Refused while decisions are unsettled, because an archive would hide them."""
     if state["session"] is None:
         raise Refused("There is no such session; nothing was written.")
     waiting = list(state["decisions"]["open"])
     if waiting:
         raise Refused(
-            f"{len(waiting):,} decisions wait for their outcome ({', '.join(waiting[:5])}); nothing was archived.",
+            f"{len(waiting):,} unsettled decision{'s' if len(waiting) != 1 else ''} ({', '.join(waiting[:5])}); "
+            "nothing was archived.",
             hint="Settle them first: `holdfast settle ID OUTCOME`.",
         )
     return [Event("session.archived", {})]
 
 
 def restore(state: dict[str, Any]) -> list[Event]:
-    """Take a session out of the archive, to go on with it."""
+    """Restore a session from the archive."""
     if not state["archived"]:
         raise Refused("The session is not archived; nothing was written.")
     return [Event("session.restored", {})]

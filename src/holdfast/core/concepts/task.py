@@ -1,7 +1,6 @@
-"""Tasks: steps of the work, in the order they were added, each able to wait for others and to leave a result.
+"""Tasks: steps of the work, in the order they were added, with dependencies and results.
 
-That a task was started and that something blocks it are separate facts, so that a clone that starts a task
-does not undo a block that it has not seen.
+Started and blocked are separate facts, so that a clone that starts a task does not undo a concurrent block.
 """
 
 from __future__ import annotations
@@ -92,7 +91,7 @@ def _settle_status(entry: dict[str, Any]) -> None:
 
 
 def _forget_rivals(state: dict[str, Any], short_id: str) -> None:
-    """A closed task is no longer a candidate for the current one."""
+    """A closed task can no longer be the current one."""
     register = state["registers"].get("task")
     if register is not None:
         register["rivals"] = [rival for rival in register["rivals"] if rival["value"] != short_id]
@@ -120,18 +119,18 @@ HEADLINES = {
 
 
 def current(state: dict[str, Any]) -> dict[str, Any] | None:
-    """The task that is being worked on, unless it has been closed."""
+    """The current task, unless it is closed."""
     entry: dict[str, Any] | None = state["tasks"]["open"].get(contested.value(state["registers"], "task"))
     return entry
 
 
 def waits_for(state: dict[str, Any], entry: dict[str, Any]) -> list[str]:
-    """The open tasks that have to be closed before this one."""
+    """The open tasks that this one depends on."""
     return [needed for needed in entry["depends_on"] if needed in state["tasks"]["open"]]
 
 
 def ready(state: dict[str, Any]) -> list[dict[str, Any]]:
-    """The tasks that nobody has started and that could be started now, in the order they were added."""
+    """The tasks that can be started now, in the order they were added."""
     return [
         entry
         for entry in state["tasks"]["open"].values()
@@ -142,7 +141,7 @@ def ready(state: dict[str, Any]) -> list[dict[str, Any]]:
 def add(
     state: dict[str, Any], mint: Callable[[str], str], title: str, depends_on: Iterable[str] = ()
 ) -> list[Event]:
-    """Add a task at the end."""
+    """Append a task."""
     collection.check_room(state, "tasks", "tasks")
     data: dict[str, Any] = {"id": mint("T"), "title": checked_text(title, "title of the task")}
     needs = checked_texts(list(depends_on), "task to wait for", most=MOST_NEEDS)
@@ -154,7 +153,7 @@ def add(
 
 
 def start(state: dict[str, Any], short_id: str | None = None) -> list[Event]:
-    """Begin a task, which makes it the current one; without an id, the next that is ready."""
+    """Start a task, which makes it the current one; without an id, the next ready one."""
     if short_id is None:
         candidates = ready(state)
         if not candidates:
@@ -169,7 +168,7 @@ def start(state: dict[str, Any], short_id: str | None = None) -> list[Event]:
 
 
 def complete(state: dict[str, Any], short_id: str | None = None, result: str | None = None) -> list[Event]:
-    """A task is done, and what came of it; the next one that is ready becomes the current one."""
+    """Complete a task, with its result; the next ready task becomes the current one."""
     entry = _named(state, short_id)
     _check_free(state, entry, "completed")
     data: dict[str, Any] = {"id": entry["id"]}
@@ -179,14 +178,14 @@ def complete(state: dict[str, Any], short_id: str | None = None, result: str | N
 
 
 def skip(state: dict[str, Any], short_id: str | None, reason: str) -> list[Event]:
-    """A task will not be done, and why; the next one that is ready becomes the current one."""
+    """Skip a task, with a reason; the next ready task becomes the current one."""
     entry = _named(state, short_id)
     data = {"id": entry["id"], "reason": checked_text(reason, "reason")}
     return [Event("task.skipped", data), *_move_on(state, entry)]
 
 
 def block(state: dict[str, Any], short_id: str | None, reason: str) -> list[Event]:
-    """Something keeps a task from going on."""
+    """Block a task, with a reason."""
     entry = _named(state, short_id)
     if len(entry["blocks"]) >= MOST_BLOCKS:
         raise Refused(
@@ -197,7 +196,7 @@ def block(state: dict[str, Any], short_id: str | None, reason: str) -> list[Even
 
 
 def unblock(state: dict[str, Any], short_id: str | None = None) -> list[Event]:
-    """Nothing keeps a task from going on any more."""
+    """Unblock a task."""
     entry = _named(state, short_id)
     if not entry["blocks"]:
         raise Refused(f"{entry['id']} is not blocked; nothing was written.")
@@ -227,7 +226,7 @@ def _check_free(state: dict[str, Any], entry: dict[str, Any], verb: str) -> None
 
 
 def _move_on(state: dict[str, Any], closing: dict[str, Any]) -> list[Event]:
-    """What follows when a task is closed: if it was the current one, the next ready one is started."""
+    """The event that starts the next ready task, if the one being closed is the current one."""
     registers = state["registers"]
     if contested.value(registers, "task") != closing["id"]:
         return []

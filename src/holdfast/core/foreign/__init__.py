@@ -1,7 +1,7 @@
-"""Files that other tools and habits keep, read into records. Pure: text in, records out.
+"""Readers of other tools' files. Pure: text in, records out.
 
-A reader accounts for every line: it becomes (part of) a record, it is frame (headings, fences, what is computed
-anew), or it is left, with a reason. Nothing is guessed at, and nothing stops the reading of the rest.
+A reader accounts for every line: the line becomes (part of) a record, is structure (headings, fences, computed
+values), or is skipped with a reason. A reader never guesses, and an unreadable line never stops it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from holdfast.errors import Refused
 
 MAX_SIZE = 32 * 1024 * 1024
-"""Bytes of a file that is read."""
+"""The largest file that is read, in bytes."""
 
 
 class Record(NamedTuple):
-    """Something that a file says, and where."""
+    """One record of a file, and its line."""
 
     line: int
     kind: str
@@ -25,7 +25,7 @@ class Record(NamedTuple):
 
 
 class Left(NamedTuple):
-    """A line that was not taken, and why."""
+    """A line that was not imported, and why."""
 
     line: int
     text: str
@@ -45,7 +45,7 @@ FORMATS = {
     "decision-index": "yaml_files",
     "catch-log": "tsv_files",
 }
-"""The formats, and the modules that read them."""
+"""Each format and the module that reads it."""
 
 
 def reader(format_name: str) -> Reader:
@@ -56,7 +56,7 @@ def reader(format_name: str) -> Reader:
 
 
 def recognise(name: str, text: str) -> str:
-    """The format of a file, by its name and, where that does not tell, by what it begins with."""
+    """The format of a file, by its name or else by its first bytes."""
     base = name.replace("\\", "/").rpartition("/")[2].lower()
     if base.endswith(".tsv"):
         return "catch-log"
@@ -67,7 +67,7 @@ def recognise(name: str, text: str) -> str:
     if base.endswith((".md", ".markdown")):
         return "state-md"
     raise Refused(
-        f"{name[-200:]} is of no known kind; nothing was written.",
+        f"The format of {name[-200:]} is unknown; nothing was written.",
         hint=f"Say what it is with --format: {', '.join(FORMATS)}.",
     )
 

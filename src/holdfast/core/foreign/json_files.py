@@ -1,4 +1,4 @@
-"""``state.json`` of a session folder, ``session-state.json`` of the governance contract, and batch states."""
+"""Read ``state.json`` of a session folder, ``session-state.json`` of the governance contract, and batch states."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TEXT_LISTS = {
 
 
 def read_session_state(text: str) -> Reading:
-    """The contract: eight required fields and three of the runtime."""
+    """Read the contract: eight required fields and three runtime fields."""
 
     def take(member: Placed) -> Reading:
         if member.name == "goal":
@@ -40,7 +40,7 @@ def read_session_state(text: str) -> Reading:
 
 
 def read_state_json(text: str) -> Reading:
-    """The state of a session folder: phase with its history, checkpoint, recovery, context by path."""
+    """Read the state of a session folder: phase with its history, checkpoint, recovery, context by path."""
 
     def take(member: Placed) -> Reading:
         name, value = member.name, member.value
@@ -67,13 +67,13 @@ def read_state_json(text: str) -> Reading:
             for inner in members(text, member.start):
                 yield from take(inner)
         elif name not in ("session_id", "created_at", "updated_at", "version"):
-            yield _left(member, "this field has no place in a session")
+            yield _left(member, "not a field of a session")
 
     yield from _each(text, take)
 
 
 def read_batch_state(text: str) -> Reading:
-    """A batch: the features, which are completed (by name or by number), which failed."""
+    """Read a batch: its features, and which of them are completed or failed, by name or by number."""
     found: dict[str, Placed] = {}
 
     def take(member: Placed) -> Reading:
@@ -82,7 +82,7 @@ def read_batch_state(text: str) -> Reading:
         elif member.name == "notes" and isinstance(member.value, str) and member.value.strip():
             yield Record(member.line, "note", {"text": member.value})
         elif member.name not in _BATCH_FRAME:
-            yield _left(member, "this field has no place in a batch")
+            yield _left(member, "not a field of a batch")
 
     yield from _each(text, take)
     items = found.get("items")
@@ -134,7 +134,7 @@ _BATCH_FRAME = (
 
 
 def _number(value: Any, items: list[Any]) -> int | None:
-    """The number of the feature that an entry names: itself, by name, or an object that has either."""
+    """The number of the feature that an entry names: by number, by name, or as an object with either."""
     if isinstance(value, dict):
         for key in ("feature_index", "index", "feature", "name", "feature_name"):
             if key in value:
@@ -156,7 +156,7 @@ def _reason(member: Placed | None, number: int, items: list[Any]) -> str:
 
 
 def _each(text: str, take: Callable[[Placed], Reading]) -> Reading:
-    """Every member of the top object; what follows a place that is not JSON is left, by its line."""
+    """Every member of the top-level object; from the first invalid JSON on, each line is skipped."""
     try:
         for member in members(text):
             try:

@@ -1,7 +1,7 @@
-"""STATE.md: the session-state template, and the ``.planning`` files that grew from habit; also inboxes of loops.
+"""Read STATE.md: the session-state template, free-form ``.planning`` files, and inboxes of loops.
 
-Read line by line, each in the light of its heading. No line is joined to another by guessing, and nothing is
-replaced in the text: a file that a tool has doubled is read once, its repeats are found to be repeats.
+Each line is read in the context of its heading. Lines are never joined by guessing and no text is replaced. If a tool
+wrote the content of a file twice, the repeats are recognised as repeats.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ SECTIONS = (
                 "current task", "current mode", "session continuity", "project summary", "last completed",
                 "working branch")),
 )  # fmt: skip
-"""Words of headings, and what stands below them."""
+"""What a section holds, by words of its heading."""
 
 FIELDS = {
     "phase": "phase",
@@ -88,7 +88,7 @@ _FRONT = (
 
 
 def read_state_md(text: str) -> Reading:
-    """Every line of a STATE.md."""
+    """Read every line of a STATE.md."""
     return _Page(text.split("\n")).read()
 
 
@@ -124,7 +124,7 @@ class _Page:
     # -- the parts of a page ------------------------------------------------------------------------------
 
     def _front(self) -> Any:
-        """The fields between the two lines of hyphens; returns where the page goes on."""
+        """Read the frontmatter; return the index of the line after it."""
         if not self._lines or self._lines[0].strip() != "---":
             return 0
         for at in range(1, len(self._lines)):
@@ -140,11 +140,11 @@ class _Page:
             elif name.strip() in ("milestone", "milestone_name", "current_plan", "current_phase", "status"):
                 yield Record(at + 1, "note", {"text": f"{name.strip().replace('_', ' ')}: {value}"})
             else:
-                yield Left(at + 1, line, "a field of the frontmatter that has no place here")
+                yield Left(at + 1, line, "an unknown field of the frontmatter")
         return len(self._lines)
 
     def _heading_line(self, number: int, title: str, at: int) -> Any:
-        """A heading sets the light for what follows; one that is an entry itself takes its lines along."""
+        """A heading sets the context of the lines below it; a heading that is itself an entry consumes them."""
         self._columns, self._stamp = [], ""
         if match := _LOOP.match(title):
             return (yield from self._loop_entry(number, match, at))
@@ -160,7 +160,7 @@ class _Page:
         return at
 
     def _body(self, at: int) -> tuple[list[str], int]:
-        """The lines up to the next heading, and where that is."""
+        """The lines up to the next heading, and the index of that heading."""
         start = at
         while (
             at < len(self._lines) and not _HEADING.match(self._lines[at]) and not _RULE.match(self._lines[at])
@@ -216,7 +216,7 @@ class _Page:
             return
         kind = FIELDS.get(name)
         if kind is None:
-            yield Left(number, line, f"the field {name!r} has no place here")
+            yield Left(number, line, f"the field {name!r} is unknown here")
         elif kind == "note":
             yield Record(number, "note", {"text": f"{name}: {value}"})
         elif kind in self._seen and kind != "status":
@@ -241,7 +241,9 @@ class _Page:
         elif self._section == "updates" or done:
             yield Record(number, "note", {"text": f"{self._stamp} {text}".strip()})
         else:
-            yield Left(number, line, f"a point under {self._heading!r}" if self._heading else "a point")
+            yield Left(
+                number, line, f"a list item under {self._heading!r}" if self._heading else "a list item"
+            )
 
     def _prose(self, number: int, line: str, bare: str) -> Reading:
         if self._section == "decision" and re.match(

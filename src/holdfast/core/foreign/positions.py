@@ -1,4 +1,4 @@
-"""JSON with line numbers: which line each member of an object and each entry of a list stands on."""
+"""JSON with line numbers: the line of each member of an object and of each entry of a list."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SPACE = " \t\n\r"
 
 
 class Placed(NamedTuple):
-    """A value of a JSON text, and where it begins."""
+    """A JSON value and its position."""
 
     name: str
     """The member's name; empty in a list."""
@@ -22,7 +22,7 @@ class Placed(NamedTuple):
 
 
 class Lines:
-    """Line numbers of places that only go forward: counted once, not from the beginning each time."""
+    """Line numbers of increasing offsets, counted incrementally."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -37,7 +37,7 @@ class Lines:
 
 
 def members(text: str, start: int = 0) -> Iterator[Placed]:
-    """The members of the object that begins at ``start``, each once for each time it is written."""
+    """The members of the object that begins at ``start``; a repeated member is yielded each time."""
     lines = Lines(text)
     at = _expect(text, start, "{")
     if text[at : at + 1] == "}":

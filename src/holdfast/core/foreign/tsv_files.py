@@ -1,4 +1,4 @@
-"""``catch-log.tsv``: controls that fired, one a line: date, control, what was caught, agent, outcome, notes."""
+"""Read ``catch-log.tsv``: controls that fired, one per line: date, control, what was caught, agent, outcome, notes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ESCAPES = {"0": "\0", "t": "\t", "n": "\n", "r": "\r", "\\": "\\"}
 
 
 def read_catch_log(text: str) -> Reading:
-    """A first line that names columns is used; without one, the six columns of the format are taken."""
+    """Read a log. The columns are those of its header line, else the six of the format."""
     columns = _PLAIN
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw.removesuffix("\r")
@@ -53,7 +53,7 @@ def _row(number: int, line: str, cells: list[str], columns: list[str]) -> Record
 
 
 def _unescaped(cell: str) -> str:
-    """The text of a cell as holdfast's own export writes it; a backslash before anything else stays."""
+    """Undo the escaping of holdfast's own export; any other backslash stays."""
     if "\\" not in cell:
         return cell
     out, at = [], 0

@@ -1,4 +1,4 @@
-"""``events.yaml``, ``backlog.yaml`` and the index of decisions."""
+"""Read ``events.yaml``, ``backlog.yaml`` and the index of decisions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DONE = ("done", "closed", "complete", "completed", "dropped", "cancelled", "ski
 
 
 def read_events(text: str) -> Reading:
-    """An event becomes a note that says all of it."""
+    """Read events; each becomes one note with all of its fields."""
     for part in read(text):
         if not isinstance(part, Entry):
             yield from _outside(part)
@@ -43,7 +43,7 @@ def read_events(text: str) -> Reading:
 
 
 def read_backlog(text: str) -> Reading:
-    """An item of the backlog; its dependencies are named by the ids of the file."""
+    """Read backlog items; their dependencies are named by the file's own ids."""
     for part in read(text):
         if not isinstance(part, Entry):
             yield from _outside(part)
@@ -84,12 +84,12 @@ def read_backlog(text: str) -> Reading:
         for field in part.fields:
             if field.name not in known and field.value not in (None, [], "") and not field.bad:
                 if field.name in ("created", "updated", "closed", "closed_by", "contested"):
-                    continue  # moments and computed fields: the log has its own
+                    continue  # timestamps and computed fields: the log has its own
                 yield Left(field.line, field.text, "not a field of a backlog item")
 
 
 def read_decisions(text: str) -> Reading:
-    """Standing orders, and decisions of any other section."""
+    """Read standing orders, and the decisions in all other sections."""
     for part in read(text):
         if not isinstance(part, Entry):
             yield from _outside(part)
@@ -111,7 +111,7 @@ def read_decisions(text: str) -> Reading:
 
 
 def _fields(entry: Entry) -> Any:
-    """The readable fields of an entry; yields a ``Left`` for each line that is not."""
+    """Return the readable fields of an entry; yield a ``Left`` for each unreadable line."""
     found: dict[str, Any] = {}
     for field in entry.fields:
         if field.bad:

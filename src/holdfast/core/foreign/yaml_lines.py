@@ -1,7 +1,7 @@
-"""The part of YAML that hand-kept logs use: top-level keys with lists of flat entries.
+"""The subset of YAML that hand-written logs use: top-level keys with lists of flat entries.
 
-No general YAML: anchors, tags, merges, several documents and nested objects are left, by line. In return a line
-that is not YAML at all costs that line and nothing else, where a strict reader would give up the whole file.
+Not a general YAML parser: lines with anchors, tags, merges, several documents or nested objects are skipped. In
+return a line that is not YAML costs only that line, where a strict parser rejects the whole file.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FOLDED = re.compile(r"[|>][-+]?(?:\s+#.*)?")
 
 
 class Bad(Exception):
-    """A value that is not in the part of YAML that is read."""
+    """A value outside the supported subset of YAML."""
 
 
 class Field(NamedTuple):
@@ -36,7 +36,7 @@ class Field(NamedTuple):
     name: str
     value: Any
     text: str
-    """The line as it is."""
+    """The raw line."""
     bad: str
     """Why the value could not be read; empty if it could."""
 
@@ -50,7 +50,7 @@ class Entry(NamedTuple):
 
 
 class Stray(NamedTuple):
-    """A line that is in no entry and is no section."""
+    """A line that belongs to no entry and starts no section."""
 
     line: int
     text: str
@@ -111,7 +111,7 @@ def read(text: str) -> Iterator[Entry | Stray | Field]:
 
 
 class _Block:
-    """A text over several lines: ``summary: |`` or ``>``, or a quoted text that goes on."""
+    """A text over several lines: ``summary: |``, ``>``, or a quoted text."""
 
     def __init__(self) -> None:
         self.field: Field | None = None
@@ -146,7 +146,7 @@ class _Marker(NamedTuple):
 
 
 def _append(entry: Entry, number: int, line: str, bare: str, *, deeper: bool) -> None:
-    """A list inside an entry, one value a line: it belongs to the field above, which has no value of its own."""
+    """Add a value to a block list inside an entry: it belongs to the field above, which has no inline value."""
     last = entry.fields[-1] if entry.fields else None
     if last is None or deeper or (last.value is not None and not isinstance(last.value, list)):
         entry.fields.append(Field(number, "", None, line, "a list where none belongs"))
@@ -160,7 +160,7 @@ def _append(entry: Entry, number: int, line: str, bare: str, *, deeper: bool) ->
 
 
 def _field(number: int, bare: str, line: str, *, whole: bool = False) -> Field:
-    """``name: value``; with ``whole`` a plain value is one under the empty name."""
+    """Parse ``name: value``; with ``whole``, a bare value gets the empty name."""
     match = _KEY.match(bare)
     if match is None:
         if not whole:
@@ -183,7 +183,7 @@ def scalar(text: str) -> Any:
     value, end = _value(text, 0, "")
     rest = text[end:].strip()
     if rest and not (rest.startswith("#") and text[end : end + 1] in " \t"):
-        raise Bad("something follows the value")
+        raise Bad("text after the value")
     return value
 
 
@@ -239,9 +239,7 @@ def _list(text: str, at: int) -> tuple[list[Any], int]:
         if text[at : at + 1] == ",":
             at += 1
         elif text[at : at + 1] != "]":
-            raise Bad(
-                "a list without its closing bracket" if at >= len(text) else "something follows a value"
-            )
+            raise Bad("a list without its closing bracket" if at >= len(text) else "text after a value")
 
 
 def _single(text: str, at: int) -> tuple[str, int]:

@@ -1,1 +1,1 @@
-"""Secrets in text: signs, kinds, and the finder."""
+"""Secret scanning: a quick pre-check (signs), the rules (kinds), and the scanner (finder)."""

@@ -1,8 +1,7 @@
-"""Secrets in text: where they are, and the text without them.
+"""Find and redact secrets in text.
 
-An append-only history under git keeps a leaked token for ever, so every way in asks here first. What counts
-as a secret is in ``secret_kinds``. The gate is made for accidents: whoever wants to hide a token from it
-can.
+An append-only history in git keeps a leaked token for ever, so all input is scanned. ``kinds`` has the rules. The
+scan catches accidents; it cannot stop somebody who hides a token on purpose.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _MARKS = ("://", "_", "-", ":", ".", "/", "=", "$")
 
 
 class Secret(Record):
-    """Where a secret is, and of which kind; never the secret itself."""
+    """The position and kind of a secret; never its value."""
 
     kind: str
     start: int
@@ -33,7 +32,7 @@ class Secret(Record):
 
 
 def find(text: str) -> list[Secret]:
-    """The secrets in ``text``, in order, without overlaps; placeholders of ``redact`` are none."""
+    """The secrets in ``text``, in order, without overlaps. Placeholders of ``redact`` do not count."""
     if len(text) < 8:
         return []
     if _PLACEHOLDER_START in text:
@@ -55,7 +54,7 @@ def redact(text: str, key: bytes) -> str:
         raise ValueError(
             f"the key has {len(key)} bytes; {MIN_KEY} are needed, or placeholders can be guessed"
         )
-    # A replaced secret can be what hid the end of another one, so look until nothing is left.
+    # A secret can hide the end of another one, so scan again until nothing is found.
     while secrets := find(text):
         pieces, at = [], 0
         for secret in secrets:
@@ -68,8 +67,8 @@ def redact(text: str, key: bytes) -> str:
 def find_in(value: Any) -> list[tuple[Path, Secret]]:
     """The secrets in the strings and keys of a JSON value.
 
-    A path that leads to an object means that one of its keys holds the secret. Paths hold no secrets: a key
-    with one is named by kind only.
+    A path to an object means that one of its keys holds the secret. Paths contain no secrets: such a key is named by
+    kind only.
     """
     found: list[tuple[Path, Secret]] = []
     stack: list[tuple[Path, str, Any]] = [((), "", value)]
@@ -117,7 +116,7 @@ def redact_in(value: Any, key: bytes) -> Any:
 
 @cache
 def _needles() -> list[tuple[str, list[tuple[str, Kind]], list[tuple[str, Kind]]]]:
-    """All needles by a mark that they hold, so that prose without it is not searched for any of them."""
+    """All needles, grouped by a punctuation mark they contain: text without the mark skips the whole group."""
     marks: dict[str, tuple[list[tuple[str, Kind]], list[tuple[str, Kind]]]] = {}
     for kind in kinds():
         for needle in kind.needles:
@@ -148,14 +147,14 @@ def _search(text: str, haystack: str, kind: Kind, needle: str, hits: list[Secret
             if found:
                 if kind.check(found[group]):
                     hits.append(Secret(kind.name, *found.span(group)))
-                # Also past a refused match: to look again inside it would make a long one cost its square.
+                # Also past a rejected match: scanning inside it again would be quadratic.
                 resume = max(resume, found.end(group))
                 break
         at = haystack.find(needle, resume)
 
 
 def _after_escape(text: str, start: int) -> bool:
-    """Whether the letter before ``start`` ends an escape, as in ``\\nTOKEN`` of JSON text or ``%3DTOKEN``."""
+    """Whether the character before ``start`` ends an escape, as in ``\\nTOKEN`` of JSON text or ``%3DTOKEN``."""
     window = text[max(0, start - _ESCAPE_LENGTH) : start]
     return ("\\" in window or "%" in window or "\x1b" in window) and compiled(_ESCAPES).search(
         window
@@ -163,12 +162,12 @@ def _after_escape(text: str, start: int) -> bool:
 
 
 def _folded(text: str) -> str:
-    """``text`` in lower case with every character in its place: one letter would become two."""
+    """``text`` in lower case with all offsets unchanged: plain ``lower`` turns one character into two."""
     return text.lower() if text.isascii() else text.replace("\u0130", "I").lower()
 
 
 def _resolved(hits: list[Secret]) -> list[Secret]:
-    """Overlapping hits as one, named by the longest: dropping the shorter could leave a part of it."""
+    """Merge overlapping hits, named by the longest: dropping the shorter one could leave a part of it."""
     ranks = _ranks()
     hits.sort(key=lambda hit: (hit.start, ranks[hit.kind]))
     merged: list[Secret] = []
@@ -199,7 +198,7 @@ def _prefix(name: str) -> str:
 
 
 def _find_named(name: str, text: str) -> list[Secret]:
-    """The secrets in ``text``, read as the value of ``name``: a password is known by what it is called."""
+    """The secrets in ``text`` as the value of ``name``: a password is recognised by its name."""
     prefix = _prefix(name)
     shift = len(prefix)
     return [

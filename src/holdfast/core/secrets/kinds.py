@@ -1,13 +1,13 @@
-"""The kinds of secrets that are known, and what tells a real one from a placeholder or an ordinary word.
+"""The rules: each kind of secret, and how to tell a real one from a placeholder or an ordinary word.
 
-Every kind has needles: literal pieces of text, one of which every instance holds. A text without a needle
-costs a substring search and no regular expression. Patterns run only where a needle was found, so they need
-no left boundary of their own, and they must stay linear: a run without an upper bound is possessive, and
-nothing after it can fail, or it cannot start again inside itself.
+Every kind has needles: literal strings, one of which occurs in every instance. A text without a needle costs a
+substring search and no regular expression. Patterns run only where a needle was found, so they need no left boundary.
+They must stay linear: an unbounded run is possessive, and either nothing after it can fail or it cannot start again
+inside itself.
 
-Left alone on purpose: documentation examples that say so (``…EXAMPLE``), values of one repeated character,
-words joined by dashes, references such as ``${TOKEN}`` and ``<token>``, bare uuids also behind a word like
-``token``, and values of digits alone.
+Ignored on purpose: documentation examples that say so (``…EXAMPLE``), values of one repeated character,
+words joined by dashes, references such as ``${TOKEN}`` and ``<token>``, bare UUIDs even after a word like
+``token``, and values of digits only.
 """
 
 from __future__ import annotations
@@ -74,17 +74,17 @@ _DULL_PASSWORDS = (
 
 @cache
 def compiled(pattern: str, fold: bool = False) -> re.Pattern[str]:
-    """Compiled when first needed: a short-lived process that meets no needle compiles nothing."""
+    """Compile on first use: a short-lived process that finds no needle compiles nothing."""
     return re.compile(pattern, re.IGNORECASE if fold else 0)
 
 
 def is_dense(value: str) -> bool:
-    """Whether ``value`` is no placeholder and not made of words: enough behind a prefix that no word has."""
+    """Whether ``value`` is neither a placeholder nor made of words: enough after a prefix that no word has."""
     return len(set(value)) > 6 and not _says_so(value) and not _is_worded(value)
 
 
 def is_random(value: str) -> bool:
-    """Whether ``value`` looks drawn at random: asked where only a name like ``password`` stands before it."""
+    """Whether ``value`` looks random: the test where only a name like ``password`` precedes it."""
     if value[0] in "/.~%@" or "://" in value or len(set(value)) < 6:
         return False
     if _says_so(value) or compiled(_UUID).fullmatch(value):
@@ -126,7 +126,7 @@ def _breaks(piece: str) -> float:
 
 
 def _is_password(value: str) -> bool:
-    """In the password's place of a URL: anything but a word that documentation uses there, or a reference."""
+    """The password of a URL: anything but a word that documentation uses there, or a reference."""
     return (
         f" {value.lower()} " not in _DULL_PASSWORDS
         and len(set(value)) > 1
@@ -140,7 +140,7 @@ def _is_key_block(value: str) -> bool:
 
 
 class Kind:
-    """One kind: the span is the pattern's group, or all of the match."""
+    """One kind of secret. Its span is the pattern's group, else the whole match."""
 
     __slots__ = ("after", "before", "check", "fold", "left", "name", "needles", "pattern")
 
@@ -151,9 +151,9 @@ class Kind:
         pattern: str,
         check: Callable[[str], bool] = is_dense,
         *,
-        left: str = ALNUM,  # what may not stand before it
+        left: str = ALNUM,  # characters that may not precede it
         before: tuple[int, ...] = (0,),  # how far before the needle the pattern starts
-        fold: bool = False,  # needles are lower case and found in any case
+        fold: bool = False,  # needles are lower case and match in any case
         after: bool = False,  # the pattern starts where the needle ends
     ) -> None:
         self.name = name

@@ -1,17 +1,17 @@
-"""Whether a text may hold a secret at all: asked of everything that is written, so it has to be quick.
+"""A quick pre-check: can a text contain a secret at all? It runs on everything that is written.
 
-It never says no where ``secrets.find`` would find something, and says no to nearly all ordinary text, for which the
-tables of kinds are then not even loaded. Two things make a secret possible: a long word that holds the beginning of a
-known token, or a name such as ``password`` shortly before a colon or an equals sign.
+No false negatives: it never says no where ``finder.find`` would find something. It says no to nearly all ordinary
+text, for which the rules are not even loaded. Two things make a secret possible: a long word that contains the prefix
+of a known token, or a name such as ``password`` shortly before a colon or an equals sign.
 """
 
 from __future__ import annotations
 
 LONG = 16
-"""No token of a known shape is shorter; shorter secrets are known by the name before them, or stand in a URL."""
+"""No token of a known shape is shorter. Shorter secrets are recognised by the name before them or in a URL."""
 
 _NAMES = ("pass", "pwd", "secret", "token", "credential", "key", "heroku", "datadog", "dd_", "dd-")
-_REACH = 60  # characters from a name to the sign that a value follows; more than any pattern allows
+_REACH = 60  # characters between a name and the sign before its value; more than any pattern allows
 _NEEDLES = tuple(
     (mark, tuple(needles.split()))
     for mark, needles in {
@@ -30,24 +30,24 @@ _NEEDLES = tuple(
         ":": ":AA",
     }.items()
 )
-_LARGE = 50_000  # characters from which on loading the tables is nothing beside writing them
+_LARGE = 50_000  # characters; from here on, loading the rules costs little compared with writing the text
 _KEY_BLOCK = "-----BEGIN"
 _RUN = b"x" * LONG
 _HYPHEN = ord("-")
-"""As a number, which is found ten times as fast as a text."""
+"""As an integer: searching bytes for one is ten times as fast."""
 _SHAPE = bytes.maketrans(bytes(range(256)), b"x" * 9 + b" " * 5 + b"x" * 18 + b" " + b"x" * 223)
-"""Spaces, tabs and line ends to spaces, all else to one letter: a long word is then a run of that letter."""
+"""Maps white space to spaces and all else to one character: a long word becomes a run of that character."""
 _JSON_SHAPE = _SHAPE[: ord('"')] + b" " + _SHAPE[ord('"') + 1 :]
-"""The same for JSON, where a quotation mark ends a word as well."""
+"""The same for JSON, where a quotation mark ends a word too."""
 MARKS, MARKS_OF_OP, MARKS_OF_EVENT, MARKS_OF_NAME = b":::", b":", b"{:::{", b":"
-"""What the JSON of a commit has of colons and braces for itself: for its own fields, for an operation id, for an event
-and for each name in its data. A text with one more, or with an equals sign or a backslash, may name a secret."""
+"""The colons and braces that the JSON of a commit has by itself: for its fields, an operation id, an event, and each
+name in its data. A commit with more of them, or with an equals sign or a backslash, may name a secret."""
 _UNMARKED = bytes(byte for byte in range(256) if byte not in b":{=\\")
 _CALM = bytes(byte for byte in range(128) if not chr(byte).isupper() and not chr(byte).isdigit())
 
 
 def may_hold(text: str) -> bool:
-    """Whether ``text`` may hold a secret."""
+    """Whether ``text`` may contain a secret."""
     if len(text) > _LARGE:
         return True
     if ":" in text or "=" in text or "--" in text:
@@ -62,10 +62,10 @@ def may_hold(text: str) -> bool:
 
 
 def may_be_in(content: bytes, marks: bytes) -> bool | None:
-    """The same of the JSON of a commit, as a whole; None if it cannot be told from that.
+    """The same for the JSON of a whole commit; None if that is not enough to decide.
 
-    The marks are those of the JSON itself. If there are others, a text may name a secret, or an object hold fields
-    whose names the caller has not looked at.
+    ``marks`` are those of the JSON itself. If there are others, a text may name a secret, or an object may have fields
+    whose names the caller did not check.
     """
     if len(content) > _LARGE or content.translate(None, _UNMARKED) != marks:
         return None
@@ -75,7 +75,7 @@ def may_be_in(content: bytes, marks: bytes) -> bool | None:
     at = shape.find(_RUN)
     while at >= 0:
         end = shape.find(b" ", at)
-        word = content[at:end]  # if nothing follows it, without the bracket at its end
+        word = content[at:end]  # for the last word, without the closing bracket
         if word.translate(None, _CALM) or not word.islower():
             return _begins_token(content.decode(), _long_words(content, shape, at))
         at = shape.find(_RUN, end)
@@ -83,7 +83,7 @@ def may_be_in(content: bytes, marks: bytes) -> bool | None:
 
 
 def is_name(text: str) -> bool:
-    """Whether a secret may be the value of what is called so."""
+    """Whether a field of this name may have a secret as its value."""
     lowered = text.lower()
     return any(name in lowered for name in _NAMES)
 
@@ -101,7 +101,7 @@ def _is_named(lowered: str) -> bool:
 
 
 def _long_words(data: bytes, shape: bytes, at: int) -> str:
-    """The long words in which there is more than small letters and punctuation, such as a path has."""
+    """The long words with more than lower-case letters and punctuation (which is all that a path has)."""
     words = []
     while at >= 0:
         end = shape.find(b" ", at)

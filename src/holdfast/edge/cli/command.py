@@ -174,7 +174,7 @@ def open_here(arguments: argparse.Namespace) -> Workspace:
 
     origin = "agent" if os.environ.get("HOLDFAST_AGENT") else "human"
     secrets = "allow" if getattr(arguments, "allow_secret", False) else None
-    return open_workspace(arguments.workspace, origin=origin, secrets=secrets, way="cli")
+    return open_workspace(arguments.workspace, origin=origin, secrets=secrets, channel="cli")
 
 
 def done(text: str, receipt: Receipt, **more: Any) -> Output:

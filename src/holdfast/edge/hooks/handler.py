@@ -116,7 +116,7 @@ def handle(name: str, host: Host, event: Event, where: str) -> str:
     if act is None:
         return ""
     by = os.environ.get("HOLDFAST_AGENT") or name
-    with open_workspace(where, by=by, origin="tool", way="hook") as workspace:
+    with open_workspace(where, by=by, origin="tool", channel="hook") as workspace:
         from holdfast.workspace.presence import of_program
 
         try:

@@ -177,10 +177,10 @@ class Desk:
                 self._seats.clear()
             known = next(iter(self._seats.values()), None)
             if known is None:
-                workspace = open_workspace(self._where, by=name, way="mcp")
+                workspace = open_workspace(self._where, by=name, channel="mcp")
             else:
                 first = known.workspace
-                workspace = Workspace(first.store, user=first.user, by=name, origin="agent", way="mcp")
+                workspace = Workspace(first.store, user=first.user, by=name, origin="agent", channel="mcp")
             seat = self._seats[name] = Seat(workspace)
         return seat
 

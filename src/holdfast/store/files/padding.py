@@ -38,7 +38,7 @@ def line_of(piece: bytes) -> bytes:
     return line[:start] + line[start:].lstrip(BLANKS) if line[start : start + 1] in (SPACE, TAB) else line
 
 
-def laid_out(name: str, commit_id: str, opening: bytes, body: bytes, end: bytes) -> bytes:
+def pad_line(name: str, commit_id: str, opening: bytes, body: bytes, end: bytes) -> bytes:
     """The line of a commit (up to its sum, and the rest) as it stands in the segment of that name, whose lines begin in
     a known way."""
     length = len(body) + codec.TAIL_LENGTH

@@ -157,7 +157,7 @@ class HalfCommits(_Recovering):
             events = list(_events_in(torn.decode(errors="replace")))
             op = torn.partition(b'"op":"')[2].partition(b'"')[0].decode()
             if events and op:
-                draft = Draft(tuple(events), "witness", "tool", op)
+                draft = Draft(tuple(events), "harness", "tool", op)
                 lines.append(encode(draft, ids.next_id(head, 0, segments.JOINED), "", GENESIS)[0][:-1])
         return lines
 

@@ -1,4 +1,4 @@
-"""The files engine on the bench: record what it does to a disk, cut the power everywhere, open what is left.
+"""The files engine under test: record what it does to a disk, cut the power everywhere, open what is left.
 
 A protocol is one way in which the engine writes. Its recording is turned into all legal disk states, each
 state is written out, opened by the real engine, and held to the guarantees: what was acknowledged is there and
@@ -19,7 +19,7 @@ from typing import NamedTuple
 from holdfast.fs import posix
 from holdfast.fs.port import FileSystem
 from holdfast.store.files.engine import FilesStore
-from holdfast.store.files.journal import Habit
+from holdfast.store.files.journal import JournalPolicy
 from holdfast.store.protocol import Cursor, Store
 from holdfast.testing.crash.oracle import SEGMENT, WORKSPACE, Opened, check_state, files_engine
 from holdfast.testing.crash.recording import Recording
@@ -33,14 +33,14 @@ PROJECT = "project"
 FIRST_MS = 1_768_435_200_000
 """When every recording begins: the states of a protocol are the same in every run."""
 SETTLED_MS = FIRST_MS + 100 * 365 * 86_400_000
-"""Later than every file of a bench: see ``settle_folders``."""
+"""Later than every file of a fixture: see ``settle_folders``."""
 
 
-class Bench:
+class Fixture:
     """One recorded run of the engine in a scratch folder."""
 
-    def __init__(self, seed: int = 0, drop: Callable[[Bench, str, str], bool] | None = None) -> None:
-        self.top = tempfile.mkdtemp(prefix="holdfast-bench-", dir=scratch_base())
+    def __init__(self, seed: int = 0, drop: Callable[[Fixture, str, str], bool] | None = None) -> None:
+        self.top = tempfile.mkdtemp(prefix="holdfast-fixture-", dir=scratch_base())
         self.root = os.path.join(self.top, WORKSPACE)
         self.rng = random.Random(seed)
         self.recording = Recording(posix, self.top)
@@ -55,7 +55,7 @@ class Bench:
         """Archiving chained the commits anew: their sums are others now."""
         self.torn = b""
         """Bytes that a repair must never throw away, wherever it puts them."""
-        self.habit: Habit | None = None
+        self.journal_policy: JournalPolicy | None = None
         self.cursors: dict[Store, Cursor] | None = None
         """Where each store has come to, in protocols of one stream in which they go on from there."""
         self.first_step = 0
@@ -83,13 +83,13 @@ class Bench:
         self.recording.acknowledged = self._known
         self._wrap()
 
-    def store(self, fs: FileSystem | None = None, habit: Habit | None = None) -> FilesStore:
+    def store(self, fs: FileSystem | None = None, journal_policy: JournalPolicy | None = None) -> FilesStore:
         return FilesStore(
             self.root,
             clock=self._ticks.__next__,
             fs=fs or self.fs,
             bits=self.rng.getrandbits,
-            habit=habit or self.habit,
+            journal_policy=journal_policy or self.journal_policy,
         )
 
     def settle_folders(self) -> None:
@@ -122,7 +122,7 @@ class Bench:
         op: str | None = None,
         expect: int | None = None,
         *,
-        hurried: bool = False,
+        fast_path: bool = False,
     ) -> None:
         """Append, and note the acknowledgement at the moment when the engine gives it."""
         op = op or self.next_op()
@@ -130,7 +130,7 @@ class Bench:
         if op not in ops:
             ops.append(op)
         try:
-            done = append(store, stream, op, expect=expect, cursors=self.cursors, hurried=hurried)
+            done = append(store, stream, op, expect=expect, cursors=self.cursors, fast_path=fast_path)
         except BaseException:
             self.uncertain.add(op)
             raise
@@ -162,7 +162,7 @@ class Protocol(NamedTuple):
     """One way in which the engine writes."""
 
     name: str
-    run: Callable[[Bench], None]
+    run: Callable[[Fixture], None]
 
 
 class Checked(NamedTuple):
@@ -177,9 +177,9 @@ class Checked(NamedTuple):
     steps: int
 
 
-def segment_class(bench: Bench, call: str, path: str) -> str:
+def segment_class(fixture: Fixture, call: str, path: str) -> str:
     """The kind of a sync, the same for every run: which call on what sort of path after what sort of change."""
-    relative = os.path.relpath(path, bench.top)
+    relative = os.path.relpath(path, fixture.top)
     relative = re.sub(r"\d{4}-\d\d-\d\d-[0-9a-z]{8}", "SESSION", relative)
     relative = SEGMENT.sub("SEGMENT", relative)
     relative = re.sub(r"quarantine/.+", "quarantine/KEPT", relative)
@@ -187,8 +187,8 @@ def segment_class(bench: Bench, call: str, path: str) -> str:
     if call == "sync":
         changes = [
             step.kind
-            for step in bench.recording.steps
-            if step.path == os.path.relpath(path, bench.top) and step.kind in ("write", "truncate")
+            for step in fixture.recording.steps
+            if step.path == os.path.relpath(path, fixture.top) and step.kind in ("write", "truncate")
         ]
         return f"sync {relative} after {changes[-1] if changes else 'nothing'}"
     return f"{call} {relative}"
@@ -202,19 +202,19 @@ def check_protocol(
     again: int = 0,
     acknowledged_only: bool = False,
     most: int | None = None,
-    drop: Callable[[Bench, str, str], bool] | None = None,
+    drop: Callable[[Fixture, str, str], bool] | None = None,
     opened: Opened = files_engine,
-) -> tuple[Checked, Bench]:
+) -> tuple[Checked, Fixture]:
     """Record a protocol, open every state that a cut may leave, and cut ``again`` of the recoveries too.
 
     ``most`` draws so many of the states, in any order; ``drop`` makes a mutant that leaves syncs out,
     ``opened`` opens the states with another engine than the real one.
     """
-    bench = Bench(seed, drop)
+    fixture = Fixture(seed, drop)
     place = tempfile.mkdtemp(prefix="holdfast-states-", dir=scratch_base())
     try:
-        protocol.run(bench)
-        states = list(bench.states(seed=seed, limit=limit, acknowledged_only=acknowledged_only))
+        protocol.run(fixture)
+        states = list(fixture.states(seed=seed, limit=limit, acknowledged_only=acknowledged_only))
         rng = random.Random(seed)
         if most is not None:
             states = rng.sample(states, min(most, len(states)))
@@ -225,35 +225,35 @@ def check_protocol(
             where = f"protocol {protocol.name}, seed {seed}, state {number}: {state.made_by}"
             write_out(state, top)
             try:
-                left += bool(check_state(bench, state, top, where, copied=number % 11 == 10, opened=opened))
+                left += bool(check_state(fixture, state, top, where, copied=number % 11 == 10, opened=opened))
             finally:
                 remove_tree(top)
             if number in twice:
-                second += _cut_again(bench, state, place, where, seed + number, most)
-        return Checked(len(states), second, left, len(bench.recording.steps)), bench
+                second += _cut_again(fixture, state, place, where, seed + number, most)
+        return Checked(len(states), second, left, len(fixture.recording.steps)), fixture
     finally:
-        bench.close()
+        fixture.close()
         remove_tree(place)
 
 
 def _cut_again(
-    bench: Bench, state: DiskState, place: str, where: str, seed: int, most: int | None = None
+    fixture: Fixture, state: DiskState, place: str, where: str, seed: int, most: int | None = None
 ) -> int:
     """Cut the power during the recovery from a cut, and check the states that this may leave."""
-    second = Bench(seed)
+    second = Fixture(seed)
     try:
         remove_tree(second.top)
         write_out(state, second.top)
-        second.attempted = {stream: list(ops) for stream, ops in bench.attempted.items()}
-        second.uncertain, second.forgotten = set(bench.uncertain), set(bench.forgotten)
-        second.joined = bench.joined
-        second.acknowledged = bench.acknowledged[: state.acknowledged]
+        second.attempted = {stream: list(ops) for stream, ops in fixture.attempted.items()}
+        second.uncertain, second.forgotten = set(fixture.uncertain), set(fixture.forgotten)
+        second.joined = fixture.joined
+        second.acknowledged = fixture.acknowledged[: state.acknowledged]
         second.begin()
         store = second.store()
         for stream in list(second.attempted):
             if stream not in second.forgotten:
                 found = verify(
-                    store, stream, second.acknowledged, where, faults_allowed=True, joined=bench.joined
+                    store, stream, second.acknowledged, where, faults_allowed=True, joined=fixture.joined
                 )
                 second.attempted[stream] = found
                 second.append(store, stream, f"recovery.{stream}")
@@ -279,13 +279,13 @@ def sync_classes(protocol: Protocol, seed: int = 0) -> list[str]:
     """Every kind of sync that a protocol makes."""
     found: dict[str, None] = {}
 
-    def note(bench: Bench, call: str, path: str) -> bool:
-        found[segment_class(bench, call, path)] = None
+    def note(fixture: Fixture, call: str, path: str) -> bool:
+        found[segment_class(fixture, call, path)] = None
         return False
 
-    bench = Bench(seed, note)
+    fixture = Fixture(seed, note)
     try:
-        protocol.run(bench)
+        protocol.run(fixture)
     finally:
-        bench.close()
+        fixture.close()
     return list(itertools.chain(found))

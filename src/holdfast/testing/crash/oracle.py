@@ -27,7 +27,7 @@ from holdfast.testing.plans import wall_clock
 from holdfast.workspace.snapshot import WorkingSet
 
 WORKSPACE = ".state"
-SEGMENT = re.compile(r"[0-9a-z]{8}-\d+(\.[0-9a-z]{6})?\.jsonl")
+SEGMENT = re.compile(r"[0-9a-z]{8}-\d+\.[0-9a-z]{6}\.jsonl")
 _MOST_NAMED = 20
 """The engine names so many faults of a stream; where there are more, the others need not be named."""
 
@@ -40,7 +40,7 @@ def files_engine(root: str, fs: FileSystem) -> Store:
 
 
 class Past(Protocol):
-    """What is known of the life before the cut; a ``Bench`` knows it."""
+    """What is known of the life before the cut; a ``Fixture`` knows it."""
 
     top: str
     attempted: dict[str, list[str]]

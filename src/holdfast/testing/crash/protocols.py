@@ -9,210 +9,210 @@ from holdfast.errors import HoldfastError
 from holdfast.fs import durable
 from holdfast.store.protocol import LONG_TAIL
 from holdfast.testing.crash.faults import Failure, Faulty
-from holdfast.testing.crash.harness import PROJECT, SECOND, STREAM, Bench, Protocol
+from holdfast.testing.crash.harness import PROJECT, SECOND, STREAM, Fixture, Protocol
 from holdfast.testing.crash.journal_protocols import JOURNAL_PROTOCOLS, JOURNALS
 from holdfast.testing.crash.wrapped import DuringSync, Killed, KilledAt, SameDisk
 from holdfast.workspace.snapshot import WorkingSet
 
 
-def _existing(bench: Bench, commits: int = 3) -> None:
+def _existing(fixture: Fixture, commits: int = 3) -> None:
     """A workspace with some history, safely on the disk."""
-    store = bench.store()
+    store = fixture.store()
     for _ in range(commits):
-        bench.append(store)
+        fixture.append(store)
     store.close()
-    bench.begin()
+    fixture.begin()
 
 
-def first_append(bench: Bench) -> None:
-    store = bench.store()
-    bench.append(store)
-    bench.append(store)
+def first_append(fixture: Fixture) -> None:
+    store = fixture.store()
+    fixture.append(store)
+    fixture.append(store)
     store.close()
 
 
-def append_more(bench: Bench) -> None:
-    _existing(bench)
-    store = bench.store()
+def append_more(fixture: Fixture) -> None:
+    _existing(fixture)
+    store = fixture.store()
     for _ in range(4):
-        bench.append(store)
+        fixture.append(store)
     store.close()
 
 
-def large_commits(bench: Bench) -> None:
-    store = bench.store()
+def large_commits(fixture: Fixture) -> None:
+    store = fixture.store()
     for _ in range(4):
-        bench.append(store, op=bench.next_op(events=4))
+        fixture.append(store, op=fixture.next_op(events=4))
     store.close()
 
 
-def several_streams(bench: Bench) -> None:
-    _existing(bench, 1)
-    store = bench.store()
+def several_streams(fixture: Fixture) -> None:
+    _existing(fixture, 1)
+    store = fixture.store()
     for stream in (STREAM, SECOND, STREAM, PROJECT, SECOND, "users/kim", STREAM):
-        bench.append(store, stream)
+        fixture.append(store, stream)
     store.close()
 
 
-def several_openings(bench: Bench) -> None:
+def several_openings(fixture: Fixture) -> None:
     for _ in range(3):
-        store = bench.store()
-        bench.append(store)
+        store = fixture.store()
+        fixture.append(store)
         store.close()
 
 
-def snapshot_note(bench: Bench) -> None:
-    _existing(bench)
-    store = bench.store()
+def snapshot_note(fixture: Fixture) -> None:
+    _existing(fixture)
+    store = fixture.store()
     for number in range(3):
         store.put("local/snapshots/kim", b'{"n":%d}' % number * 40)
-        bench.append(store)
+        fixture.append(store)
     store.close()
 
 
-def view_note(bench: Bench) -> None:
-    _existing(bench)
-    store = bench.store()
+def view_note(fixture: Fixture) -> None:
+    _existing(fixture)
+    store = fixture.store()
     for number in range(3):
-        bench.append(store)
+        fixture.append(store)
         store.put(f"{STREAM}/state.json", b'{"n":%d}\n' % number * 40)
     store.put(f"{STREAM}/state.json", None)
     store.close()
 
 
-def _tear(bench: Bench, tail: bytes) -> None:
+def _tear(fixture: Fixture, tail: bytes) -> None:
     """What a killed process leaves: bytes behind the last whole line."""
-    bench.torn = tail
-    with open(bench.segments()[0], "ab") as file:
+    fixture.torn = tail
+    with open(fixture.segments()[0], "ab") as file:
         file.write(tail)
 
 
-def _torn(bench: Bench, kind: str) -> None:
-    store = bench.store()
+def _torn(fixture: Fixture, kind: str) -> None:
+    store = fixture.store()
     for _ in range(2):
-        bench.append(store)
+        fixture.append(store)
     store.close()
-    with open(bench.segments()[0], "rb") as file:
+    with open(fixture.segments()[0], "rb") as file:
         line = file.read().splitlines(keepends=True)[-1]
     tails = {
         "half": line[: len(line) // 2],
         "zeros": b"\0" * 300,
-        "line": bench.rng.randbytes(80).replace(b"\n", b"x") + b"\n",
+        "line": fixture.rng.randbytes(80).replace(b"\n", b"x") + b"\n",
         "repeat": line + line[:40],
     }
-    _tear(bench, tails[kind])
-    bench.begin()
+    _tear(fixture, tails[kind])
+    fixture.begin()
 
 
-def tail_repair(bench: Bench) -> None:
-    _torn(bench, "half")
-    store = bench.store()
-    bench.append(store)
-    bench.append(store)
+def tail_repair(fixture: Fixture) -> None:
+    _torn(fixture, "half")
+    store = fixture.store()
+    fixture.append(store)
+    fixture.append(store)
     store.close()
 
 
-def tail_repair_zeros(bench: Bench) -> None:
-    _torn(bench, "zeros")
-    store = bench.store()
-    bench.append(store)
+def tail_repair_zeros(fixture: Fixture) -> None:
+    _torn(fixture, "zeros")
+    store = fixture.store()
+    fixture.append(store)
     store.close()
 
 
-def tail_repair_garbage_line(bench: Bench) -> None:
-    _torn(bench, "line")
-    store = bench.store()
-    bench.append(store)
+def tail_repair_garbage_line(fixture: Fixture) -> None:
+    _torn(fixture, "line")
+    store = fixture.store()
+    fixture.append(store)
     store.close()
 
 
-def doctor_fix(bench: Bench) -> None:
-    _torn(bench, "half")
-    store = bench.store()
+def doctor_fix(fixture: Fixture) -> None:
+    _torn(fixture, "half")
+    store = fixture.store()
     store.check(fix=True)
-    bench.append(store)
+    fixture.append(store)
     store.close()
 
 
-def new_git_head(bench: Bench) -> None:
+def new_git_head(fixture: Fixture) -> None:
     """Every commit of git lets the engine open a new segment."""
-    head = bench.git_head()
-    _existing(bench, 1)
+    head = fixture.git_head()
+    _existing(fixture, 1)
     for number in range(3):
-        durable.replace(bench.fs, head, f"{number:040d}\n".encode(), tag="git", durable=False)
-        store = bench.store()
-        bench.append(store)
-        bench.append(store)
+        durable.replace(fixture.fs, head, f"{number:040d}\n".encode(), tag="git", durable=False)
+        store = fixture.store()
+        fixture.append(store)
+        fixture.append(store)
         store.close()
 
 
-def forget_other(bench: Bench) -> None:
+def forget_other(fixture: Fixture) -> None:
     """Forgetting one stream does nothing to another."""
-    store = bench.store()
+    store = fixture.store()
     for stream in (STREAM, SECOND, STREAM, SECOND):
-        bench.append(store, stream)
+        fixture.append(store, stream)
     store.close()
-    bench.begin()
-    bench.forgotten.add(SECOND)
-    store = bench.store()
+    fixture.begin()
+    fixture.forgotten.add(SECOND)
+    store = fixture.store()
     store.forget(SECOND)
-    bench.append(store)
+    fixture.append(store)
     store.close()
 
 
-def overtaken(bench: Bench) -> None:
+def overtaken(fixture: Fixture) -> None:
     """A second process appends and is acknowledged while the first one still waits for its sync."""
 
     def meanwhile() -> None:
-        other = bench.store()
-        bench.append(other)
+        other = fixture.store()
+        fixture.append(other)
         other.close()
 
-    first_op = bench.next_op()
-    bench.attempted[STREAM] = [first_op]
-    store = bench.store(DuringSync(bench.fs, meanwhile))
-    bench.append(store, op=first_op)
-    bench.append(store)
+    first_op = fixture.next_op()
+    fixture.attempted[STREAM] = [first_op]
+    store = fixture.store(DuringSync(fixture.fs, meanwhile))
+    fixture.append(store, op=first_op)
+    fixture.append(store)
     store.close()
 
 
-def overtaken_later(bench: Bench) -> None:
+def overtaken_later(fixture: Fixture) -> None:
     """The same on a stream that exists."""
-    _existing(bench, 2)
-    first_op = bench.next_op()
-    bench.attempted[STREAM].append(first_op)
+    _existing(fixture, 2)
+    first_op = fixture.next_op()
+    fixture.attempted[STREAM].append(first_op)
 
     def meanwhile() -> None:
-        other = bench.store()
-        bench.append(other)
+        other = fixture.store()
+        fixture.append(other)
         other.close()
 
-    store = bench.store(DuringSync(bench.fs, meanwhile))
-    bench.append(store, op=first_op)
+    store = fixture.store(DuringSync(fixture.fs, meanwhile))
+    fixture.append(store, op=first_op)
     store.close()
 
 
-def reader_keeps_snapshot(bench: Bench) -> None:
+def reader_keeps_snapshot(fixture: Fixture) -> None:
     """A process has written and not synced yet; another one reads that and keeps a snapshot of it (I6)."""
-    store = bench.store()
-    bench.append(store, SECOND)
+    store = fixture.store()
+    fixture.append(store, SECOND)
     for _ in range(LONG_TAIL - 1):
-        bench.append(store)
+        fixture.append(store)
     store.close()
-    bench.begin()
-    op = bench.next_op()
-    bench.attempted[STREAM].append(op)
+    fixture.begin()
+    op = fixture.next_op()
+    fixture.attempted[STREAM].append(op)
 
     def meanwhile() -> None:
-        other = bench.store()
+        other = fixture.store()
         WorkingSet(other, STREAM).refresh()
         if other.get(f"local/snapshots/{STREAM.replace('/', '+')}") is None:
             raise AssertionError("the reader kept no snapshot")
-        bench.append(other, SECOND)
+        fixture.append(other, SECOND)
         other.close()
 
-    store = bench.store(DuringSync(bench.fs, meanwhile))
-    bench.append(store, op=op)
+    store = fixture.store(DuringSync(fixture.fs, meanwhile))
+    fixture.append(store, op=op)
     store.close()
 
 
@@ -225,27 +225,27 @@ def killed_then_cut(
     have one.
     """
 
-    def run(bench: Bench) -> None:
-        bench.habit = JOURNALS if journals else None
+    def run(fixture: Fixture) -> None:
+        fixture.journal_policy = JOURNALS if journals else None
         if not fresh:
-            _existing(bench, 2)
-        other = bench.store() if awake else None
+            _existing(fixture, 2)
+        other = fixture.store() if awake else None
         if other is not None:
-            bench.append(other)
-        op = bench.next_op()
-        dying = KilledAt(bench.fs, call)
+            fixture.append(other)
+        op = fixture.next_op()
+        dying = KilledAt(fixture.fs, call)
         with contextlib.suppress(Killed):
-            bench.append(bench.store(dying), op=op)
+            fixture.append(fixture.store(dying), op=op)
         if not dying.dead:
             raise LookupError(call)
-        store = other or bench.store()
+        store = other or fixture.store()
         if retry:
-            bench.append(store, op=op)
-            bench.uncertain.discard(op)
+            fixture.append(store, op=op)
+            fixture.uncertain.discard(op)
         else:
-            bench.append(store)
-        bench.first_step = len(bench.recording.steps)
-        bench.append(store)
+            fixture.append(store)
+        fixture.first_step = len(fixture.recording.steps)
+        fixture.append(store)
         store.close()
 
     kind = "first append" if fresh else "append"
@@ -256,20 +256,20 @@ def killed_then_cut(
 def failed_sync(call: int, *, fresh: bool, same_store: bool, journals: bool = False) -> Protocol:
     """A sync fails as on Linux, which then calls the lost bytes clean; the caller retries and goes on."""
 
-    def run(bench: Bench) -> None:
-        bench.habit = JOURNALS if journals else None
+    def run(fixture: Fixture) -> None:
+        fixture.journal_policy = JOURNALS if journals else None
         if not fresh:
-            _existing(bench, 2)
-        faulty = Faulty(bench.recording)
+            _existing(fixture, 2)
+        faulty = Faulty(fixture.recording)
         faulty.only = frozenset(["sync", "sync_folder"])
-        store = bench.store(SameDisk(faulty))
+        store = fixture.store(SameDisk(faulty))
         if journals:
-            bench.append(store)  # with a sound disk: from now on it has a journal
-        op = bench.next_op()
+            fixture.append(store)  # with a sound disk: from now on it has a journal
+        op = fixture.next_op()
         faulty.failure = Failure(faulty.calls + call, errno.EIO)
         failed = False
         try:
-            bench.append(store, op=op)
+            fixture.append(store, op=op)
         except HoldfastError:
             failed = True
         if not faulty.dealt:
@@ -277,11 +277,11 @@ def failed_sync(call: int, *, fresh: bool, same_store: bool, journals: bool = Fa
         assert failed or "sync_folder" in faulty.dealt[0], "a failed sync was reported as success"
         if not same_store:
             store.close()
-            store = bench.store()
-        bench.append(store, op=op)
-        bench.uncertain.discard(op)
-        bench.first_step = len(bench.recording.steps)
-        bench.append(store)
+            store = fixture.store()
+        fixture.append(store, op=op)
+        fixture.uncertain.discard(op)
+        fixture.first_step = len(fixture.recording.steps)
+        fixture.append(store)
         store.close()
 
     kind = "first append" if fresh else "append"

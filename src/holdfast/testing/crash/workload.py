@@ -1,7 +1,7 @@
-"""Commits that prove themselves, and the witness who knows which of them were acknowledged.
+"""The workload of the crash-consistency harness: self-verifying commits, and which of them were acknowledged.
 
-The events of a commit are worked out from its operation id alone. So whoever reads a store after a crash can
-tell of each commit whether it is whole and unchanged, without asking the process that wrote it and died.
+The events of a commit are derived from its operation id alone, so a reader can verify after a crash that each
+commit is complete and unchanged without asking the process that wrote it.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from holdfast.core.codec import ALONE, GENESIS, Commit, Draft, Event, content_of, decode, rechained
-from holdfast.store.protocol import Cursor, Given, Ground, Plan, Planned, Store
+from holdfast.store.protocol import AppendContext, Cursor, Plan, PrebuiltCommit, PreparedCommit, Store
 
 MAX_TEXT = 700
 
 
 class Acknowledged(NamedTuple):
-    """What the caller of ``append`` was told: this commit is safe."""
+    """What ``append`` returned to its caller: this commit is durable."""
 
     stream: str
     op: str
@@ -29,7 +29,7 @@ class Acknowledged(NamedTuple):
 
 
 class Violation(AssertionError):
-    """A store broke a promise."""
+    """A store violated a guarantee."""
 
 
 @functools.cache
@@ -50,51 +50,51 @@ def append(
     *,
     expect: int | None = None,
     cursors: dict[Store, Cursor] | None = None,
-    hurried: bool = False,
+    fast_path: bool = False,
 ) -> Acknowledged:
-    """Append the commit of an operation id; returns when the store says that it is safe.
+    """Append the commit of an operation id; return when the store acknowledges it.
 
-    With ``cursors``, each store goes on from its own last commit; otherwise it reads everything each time. ``hurried``:
-    as a busy writer does that has no rule to ask, leaves unread what others wrote, and cannot repeat the operation.
+    With ``cursors``, each store continues after its own last commit; otherwise it reads the whole stream each time.
+    ``fast_path`` appends a prebuilt commit without an operation id.
     """
-    draft = Draft(events_of(op), "witness", "tool", None if hurried else op)
-    planned = Planned(draft, {}, content_of(draft), quiet=len(draft.events) == 1)
+    draft = Draft(events_of(op), "harness", "tool", None if fast_path else op)
+    prepared = PreparedCommit(draft, {}, content_of(draft))
 
-    def plan(ground: Ground) -> Planned:
-        return planned
+    def plan(context: AppendContext) -> PreparedCommit:
+        return prepared
 
     cursor = cursors.get(store) if cursors is not None else None
-    given: Plan = Given(planned, plan, unread=True) if hurried else plan
+    given: Plan = PrebuiltCommit(prepared, plan) if fast_path else plan
     done = store.append(stream, given, cursor=cursor, expect=expect, op=draft.op)
-    if cursors is not None and done.cursor is not None:
+    if cursors is not None:
         cursors[store] = done.cursor
     return Acknowledged(stream, op, done.commit.id, done.commit.sum)
 
 
 def op_of(commit: Commit) -> str:
-    """The operation id that a commit proves itself by; one that was written in a hurry has it in its events alone."""
+    """The operation id that a commit is verified by; a commit of the fast path has it in its events only."""
     return commit.op or str(commit.events[0].data.get("op"))
 
 
 def report(pipe: int, acknowledged: Acknowledged) -> None:
-    """Tell the witness outside; one short write, so lines of several processes do not mix."""
+    """Report an acknowledgement to the parent; one short write, so lines of several processes do not interleave."""
     os.write(pipe, json.dumps(acknowledged).encode() + b"\n")
 
 
 def heard(data: bytes) -> list[Acknowledged]:
-    """What came through the pipe; a last line that death cut short was never said."""
+    """The acknowledgements read from the pipe; an incomplete last line does not count."""
     return [Acknowledged(*json.loads(line)) for line in data.split(b"\n")[:-1]]
 
 
 def commit_until_killed(store: Store, stream: str, prefix: str, pipe: int) -> None:
-    """Commit and report without end: the life of a process that is about to be killed. Every sixth time it reads all
-    anew, which syncs what others wrote; in between what it wrote hangs on its own syncs. Half of them are hurried."""
+    """Commit and report until killed. Every sixth commit reads the whole stream, which syncs what others wrote; the
+    commits in between depend on their own syncs alone. Half of all commits take the fast path."""
     number = 0
     cursors: dict[Store, Cursor] = {}
     while True:
         number += 1
-        hurried = number % 6 > 2
-        report(pipe, append(store, stream, f"{prefix}.{number}", cursors=cursors, hurried=hurried))
+        fast_path = number % 6 > 2
+        report(pipe, append(store, stream, f"{prefix}.{number}", cursors=cursors, fast_path=fast_path))
         if not number % 6:
             cursors.clear()
 
@@ -108,10 +108,10 @@ def verify(
     faults_allowed: bool = False,
     joined: bool = False,
 ) -> list[str]:
-    """Read a stream and hold the store to G1, G2 and G3; returns the operation ids found, in order.
+    """Read a stream and check G1, G2 and G3; return the operation ids found, in order.
 
-    A fault that is not harmless means a repair by a human, so it breaks G7 unless ``faults_allowed``. ``joined``
-    says that archiving may have chained the commits anew; then a sum must still be the right one at its place.
+    A fault that is not harmless needs manual repair and violates G7, unless ``faults_allowed``. ``joined`` says that
+    archiving may have rechained the commits; each checksum must still be right where it stands.
     """
     tail = store.read(stream)
     found: dict[str, Acknowledged] = {}

@@ -1,4 +1,4 @@
-"""Controls: an engine that makes a mistake behind the last acknowledged commit is found out."""
+"""Controls: an engine that errs after the last acknowledged commit is caught."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.testing import scale
 from holdfast.testing.conformance import broken
-from holdfast.testing.crash.harness import Bench, Protocol, check_protocol
+from holdfast.testing.crash.harness import Fixture, Protocol, check_protocol
 from holdfast.testing.crash.oracle import Opened
 from holdfast.testing.crash.protocols import PROTOCOLS
 from holdfast.testing.crash.workload import Violation
@@ -34,9 +34,9 @@ def test_a_mistake_in_recovery_is_found(engine: Opened, protocol: str, said: str
 def test_other_words_are_found_in_commits_that_were_joined() -> None:
     """Where archiving may chain commits anew, a changed commit with a fitting sum is still a changed one."""
 
-    def joined(bench: Bench) -> None:
-        bench.joined = True
-        BY_NAME["append more"].run(bench)
+    def joined(fixture: Fixture) -> None:
+        fixture.joined = True
+        BY_NAME["append more"].run(fixture)
 
     with pytest.raises(Violation, match=r"acknowledged commit op1 .* is changed"):
         check_protocol(Protocol("joined", joined), seed=scale.seed(), limit=6, opened=broken.Renamer)

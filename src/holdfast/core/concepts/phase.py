@@ -133,7 +133,7 @@ def enter(state: dict[str, Any], name: str) -> list[Event]:
         raise Refused(
             f"Phase {one_line(name)} cannot follow {one_line(current) if current else 'the start'}. "
             f"Allowed now: {_list(possible)}. Nothing was written.",
-            hint="`holdfast skip-to PHASE --because WHY` jumps to any declared phase.",
+            hint="`holdfast phase skip PHASE --because WHY` jumps to any declared phase.",
         )
     return [Event("phase.entered", {"phase": name, "saw": contested.seen(state["registers"], "phase")})]
 
@@ -143,7 +143,7 @@ def complete(state: dict[str, Any]) -> list[Event]:
     current = contested.value(state["registers"], "phase")
     if current is None:
         raise Refused(
-            "The session is in no phase; nothing was written.", hint="`holdfast phase NAME` enters one."
+            "The session is in no phase; nothing was written.", hint="`holdfast phase enter NAME` enters one."
         )
     target = following(state)
     if target is None:
@@ -155,7 +155,7 @@ def complete(state: dict[str, Any]) -> list[Event]:
                 f"It is the last one: `holdfast complete` completes the session. Allowed: {_list(options)}."
             )
         else:
-            hint = f"Choose one with `holdfast phase NAME`. Allowed now: {_list(options)}."
+            hint = f"Choose one with `holdfast phase enter NAME`. Allowed now: {_list(options)}."
         raise Refused(f"No single phase follows {one_line(current)}; nothing was written.", hint=hint)
     return enter(state, target)
 

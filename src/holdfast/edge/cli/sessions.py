@@ -7,7 +7,7 @@ import argparse
 from holdfast.core import contested
 from holdfast.core.stream import last_part, owner, session_stream
 from holdfast.edge.cli.command import Command, Output, allow_secret, at_least, at_work, on_session, open_here
-from holdfast.edge.render import clean, paint, table, when
+from holdfast.edge.render import clean, fit, paint, plural, table, when
 from holdfast.errors import HoldfastError, Usage
 from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def _start_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("goal", help="what the session is for")
     parser.add_argument("--phases", metavar="A,B,C", help="the phases of the work, in order")
-    parser.add_argument("--op", metavar="TEXT", help="operation id: the same one twice starts one session")
+    parser.add_argument("--op", metavar="KEY", help="idempotency key: the same key twice starts one session")
     allow_secret(parser)
 
 
@@ -33,7 +33,7 @@ def _start(arguments: argparse.Namespace) -> Output:
     with open_here(arguments) as workspace:
         session = workspace.start(arguments.goal, phases=phases, op=arguments.op)
         at_work(session)
-        text = f"Session {paint(session.id, 'bold')} has begun and is the current one here."
+        text = f"Started session {paint(session.id, 'bold')} (current)."
         return Output(text, {"session": session.id, "user": session.user, "version": session.version})
 
 
@@ -59,7 +59,7 @@ def _stands(session: Session) -> Output:
         "state": shown,
         "damaged": [f"{fault.where}: {fault.what}" for fault in working_set.faults],
     }
-    return Output(_status_text(session, shown), data)
+    return Output(fit(_status_text(session, shown)), data)
 
 
 def _status_text(session: Session, shown: dict[str, Any]) -> str:
@@ -77,8 +77,9 @@ def _status_text(session: Session, shown: dict[str, Any]) -> str:
         lines.append(paint(f"contested  {said}", "yellow"))
     lines += _place_lines(shown)
     decisions = shown["decisions"]
-    counted = f"{decisions['made']} made, {decisions['settled']} settled"
-    lines.append(f"decided  {counted}, {decisions['unsettled_count']} not confirmed")
+    if decisions["made"]:
+        counted = f"{plural(decisions['made'], 'decision')}, {decisions['settled']:,} settled"
+        lines.append(f"decided  {counted}, {decisions['unsettled_count']:,} unsettled")
     lines += _things(decisions["unsettled"], decisions["unsettled_count"], "text", "holdfast recover")
     for name, title in (
         ("blockers", "blocked"),
@@ -102,12 +103,12 @@ def _status_text(session: Session, shown: dict[str, Any]) -> str:
     if shown["imports"]["last"]:
         last = shown["imports"]["last"]
         lines.append(
-            f"imported {shown['imports']['count']}, last {clean(last['file'], 80)}: {last['taken']:,} taken, "
-            f"{last['left']:,} lines left"
+            f"imports  {shown['imports']['count']:,}, last {clean(last['file'], 80)}: {last['taken']:,} imported, "
+            f"{plural(last['left'], 'line')} skipped"
         )
     if shown["archived_at"]:
         lines.append(
-            paint(f"archived {when(shown['archived_at'])}; `holdfast restore` takes it out", "yellow")
+            paint(f"archived {when(shown['archived_at'])}; to restore it: holdfast restore", "yellow")
         )
     if shown["budget"] and shown["budget"]["total"]:
         budget = shown["budget"]
@@ -127,9 +128,7 @@ def _place_lines(shown: dict[str, Any]) -> list[str]:
     if shown["task"]:
         lines.append(f"task     {clean(shown['task']['id'], 30)} {clean(shown['task']['title'], 100)}")
     if shown["discussion"]:
-        lines.append(
-            f"aside    discussing {clean(shown['discussion']['topic'], 100)}; `holdfast return` goes back"
-        )
+        lines.append(f"aside    {clean(shown['discussion']['topic'], 60)}; to go back: holdfast return")
     if shown["checkpoint"]:
         lines.append(
             f"saved    {when(shown['checkpoint']['at'])} {clean(shown['checkpoint']['message'], 100)}"
@@ -149,9 +148,9 @@ def _things(entries: list[dict[str, Any]], count: int, key: str, more: str) -> l
 def _resume_arguments(parser: argparse.ArgumentParser) -> None:
     _brief_arguments(parser)
     parser.add_argument(
-        "--claim", action="store_true", help="take the handoff on; refused if somebody else has it"
+        "--claim", action="store_true", help="claim the handoff; refused if somebody else has it"
     )
-    parser.add_argument("--take-over", action="store_true", help="with --claim: also from the one who has it")
+    parser.add_argument("--take-over", action="store_true", help="with --claim: take it from whoever has it")
 
 
 def _resume(arguments: argparse.Namespace) -> Output:
@@ -177,18 +176,18 @@ def _resume(arguments: argparse.Namespace) -> Output:
         at_work(session)
         if not why:
             return output
-        text = f"Going on with {session.user}/{session.id}: {why}.\n\n{output.text}"
+        text = f"Resuming {session.user}/{session.id}: {why}.\n\n{output.text}"
         return output._replace(text=text, data={**output.data, "why": why})
 
     return on_session(arguments, act)
 
 
 def _if_writable(workspace: Workspace, what: str, write: Callable[[], object]) -> None:
-    """Where only reading is allowed a session can still be read: what could not be written beside it is told."""
+    """In a read-only workspace a session can still be read: what could not be written is reported."""
     try:
         write()
     except (HoldfastError, OSError) as error:
-        action = "the session is shown all the same"
+        action = "the session is shown anyway"
         workspace.report(Fault("", what, f"not written: {error}", harmless=True, action=action))
 
 
@@ -202,9 +201,7 @@ def _resumed(session: Session, budget: int | None = None, claimed: Receipt | Non
         since = (
             f"You have {claimed.id}, claimed as {clean(held['claimed_by'], 60)} at {when(held['claimed_at'])}"
         )
-        note = (
-            "; if that was not you, somebody else is at work under the same name" if claimed.repeated else ""
-        )
+        note = "; if that was not you, somebody else works under the same name" if claimed.repeated else ""
         text = f"{since}{note}.\n\n{text}"
         data["claim"] = {
             "id": claimed.id,
@@ -231,7 +228,7 @@ def _brief_arguments(parser: argparse.ArgumentParser) -> None:
         "--budget",
         type=int,
         metavar="TOKENS",
-        help="how large the packet may be (default: 2000; at least 300)",
+        help="size limit of the text (default: 2000; at least 300)",
     )
 
 
@@ -240,12 +237,12 @@ def _brief(arguments: argparse.Namespace) -> Output:
 
 
 def _sessions_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--user", help="only this user's")
+    parser.add_argument("--user", help="only sessions of this user")
     parser.add_argument(
         "--limit", type=at_least(1), default=20, metavar="N", help="how many to show (default: 20)"
     )
-    parser.add_argument("--all", action="store_true", help="look into every worktree and branch")
-    parser.add_argument("--archived", action="store_true", help="the archived ones")
+    parser.add_argument("--all", action="store_true", help="include every worktree and branch")
+    parser.add_argument("--archived", action="store_true", help="list archived sessions")
 
 
 def _sessions(arguments: argparse.Namespace) -> Output:
@@ -275,17 +272,17 @@ def _sessions(arguments: argparse.Namespace) -> Output:
             )
     if not arguments.archived:
         rows.sort(key=lambda row: row["updated_at"] or "", reverse=True)
-    if not rows and (arguments.archived or more):
-        said = "--archived shows what is archived." if more else "Nothing is archived."
-        return Output(f"No sessions here. {said}", {"sessions": [], "total": 0})
     if not rows:
-        said = "holdfast start GOAL begins one; --all looks into other branches and worktrees."
-        return Output(f"No sessions here: {said}", {"sessions": [], "total": 0})
+        said = "No archived sessions." if arguments.archived else "No sessions here."
+        if not arguments.archived:
+            said += " Archived sessions: --archived lists them." if more else " To start one: holdfast start GOAL"
+        return Output(said, {"sessions": [], "total": 0})
+    several = len({row["user"] for row in rows}) > 1
     cells = [
         (
             "→" if row["current"] else " ",
             row["session"],
-            row["user"],
+            row["user"] if several else "",
             when(row["updated_at"]),
             clean(row["phase"] or "", 20),
             str(row["unsettled"] or ""),
@@ -293,11 +290,11 @@ def _sessions(arguments: argparse.Namespace) -> Output:
         )
         for row in rows
     ]
-    text = table(cells, (" ", "session", "user", "last commit", "phase", "open", "goal"))
+    text = table(cells, (" ", "session", "user", "last commit", "phase", "unsettled", "goal"))
     if total > len(rows):
-        text += f"\n{total - len(rows)} more: --limit N shows them."
+        text += f"\n{total - len(rows):,} more: --limit N shows them."
     if more:
-        text += "\nThere are archived sessions: --archived shows them."
+        text += "\nArchived sessions: --archived lists them."
     return Output(text, {"sessions": rows, "total": total})
 
 
@@ -330,9 +327,11 @@ def _everywhere(workspace: Workspace, user: str | None, limit: int) -> Output:
         else "No sessions in any worktree or branch."
     )
     if len(found) > len(rows):
-        text += f"\n{len(found) - len(rows)} more: --limit N shows them."
+        text += f"\n{len(found) - len(rows):,} more: --limit N shows them."
     if any("kept" in row["places"] for row in rows):
-        text += "\nkept: git has removed commits of it here, which are not lost; `holdfast heal` brings them back."
+        text += (
+            "\nkept: git removed commits of it here; they are not lost, and `holdfast heal` restores them."
+        )
     return Output(text, {"sessions": rows, "total": len(found)})
 
 
@@ -351,14 +350,14 @@ def _switch(arguments: argparse.Namespace) -> Output:
         session = workspace.switch(arguments.id)
         at_work(session)
         return Output(
-            f"{session.user}/{session.id} is now the current session here.",
+            f"Switched to session {session.user}/{session.id}.",
             {"session": session.id, "user": session.user},
         )
 
 
 COMMANDS = {
     "start": Command(
-        "Begin a session and make it the current one.",
+        "Start a session and make it the current one.",
         _start_arguments,
         _start,
         (
@@ -373,26 +372,26 @@ COMMANDS = {
         ("holdfast status", "holdfast status --json"),
     ),
     "resume": Command(
-        "Show what a successor needs to go on, and take a handoff on.",
+        "Show what is needed to continue; claim a handoff.",
         _resume_arguments,
         _resume,
         ("holdfast resume", "holdfast resume --claim", "holdfast resume --budget 800"),
         writes=True,
     ),
     "brief": Command(
-        "Print the packet with which a fresh agent can go on; nothing is written.",
+        "Print the context that a new agent needs; writes nothing.",
         _brief_arguments,
         _brief,
         ("holdfast brief", "holdfast brief --budget 800 --json"),
     ),
     "sessions": Command(
-        "List the sessions of this workspace, newest first.",
+        "List the sessions, newest first.",
         _sessions_arguments,
         _sessions,
         ("holdfast sessions", "holdfast sessions --user alice --limit 100", "holdfast sessions --all"),
     ),
     "switch": Command(
-        "Make another session the current one here.",
+        "Make another session the current one.",
         _switch_arguments,
         _switch,
         ("holdfast switch 2026-01-21-a1b2c3d4", "holdfast switch a1b2"),

@@ -65,9 +65,9 @@ def call(tool: Tool, desk: Desk, client: str, given: Json) -> Json:
 
 
 _IN_TOOLS = (
-    ("`holdfast skip-to PHASE --because WHY` jumps", "The tool phase with do=skip_to jumps"),
-    ("`holdfast phase NAME` enters one", "The tool phase with do=enter enters one"),
-    ("Choose one with `holdfast phase NAME`", "Choose one with the tool phase, do=enter"),
+    ("`holdfast phase skip PHASE --because WHY` jumps", "The tool phase with do=skip_to jumps"),
+    ("`holdfast phase enter NAME` enters one", "The tool phase with do=enter enters one"),
+    ("Choose one with `holdfast phase enter NAME`", "Choose one with the tool phase, do=enter"),
     ("Add --help to see the arguments and examples.", ""),
     ("Run `holdfast sessions` to see what there is.", "The resource holdfast://sessions lists the sessions."),
 )

@@ -134,6 +134,14 @@ def when(at: str | None) -> str:
     return time.strftime("%Y-%m-%d %H:%M %Z", local)
 
 
+def recently(at: str | None) -> str:
+    """A timestamp for people that is mostly of today: then the time alone."""
+    import time
+
+    shown = when(at)
+    return shown[11:] if shown[:10] == time.strftime("%Y-%m-%d") else shown
+
+
 def day(at: str | None) -> str:
     """The local date of a timestamp."""
     return when(at)[:10]

@@ -83,12 +83,24 @@ class _Parser(argparse.ArgumentParser):
         return f"{text}\nwhich command repairs what:\n{repair_table()}\n"
 
     def error(self, message: str) -> NoReturn:
+        hint = self._short()
         unknown = message.removeprefix("unrecognized arguments: ")
         if unknown != message:
-            message = (
-                f"{'unknown option' if unknown.startswith('-') else 'unexpected argument'} {unknown[:80]}"
-            )
-        raise Usage(f"{self.prog}: {message}.", hint=f"See `{self.prog} --help`.")
+            message = "unknown option" if unknown.startswith("-") else "unexpected argument"
+            message = f"{message} {unknown[:80]}"
+            hint = f"See `{self.prog} --help`."
+        raise Usage(f"{self.prog.removeprefix('holdfast ')}: {message}.", hint=hint)
+
+    def _short(self) -> str:
+        """The usage with what must be given, in one line."""
+        words = [self.prog]
+        for action in self._actions:
+            name = str(action.metavar or action.dest.upper())
+            if action.option_strings:
+                words += [f"{action.option_strings[-1]} {name}"] if action.required else []
+            else:
+                words.append(name if action.nargs in (None, "+") else f"[{name}]")
+        return f"Usage: {' '.join(words)} [OPTIONS]"
 
 
 _USUAL_WIDTH = 80
@@ -163,7 +175,7 @@ def _verb(name: str, command: Command, given: list[str]) -> tuple[str, Command, 
     chosen = word or command.default
     if chosen not in known:
         said = f"there is no verb {chosen[:40]!r}" if chosen else "a verb is missing"
-        raise Usage(f"holdfast {name}: {said}.", hint=_verb_hint(name, command, word))
+        raise Usage(f"{name}: {said}.", hint=_verb_hint(name, command, word))
     return f"{name} {chosen}", known[chosen], given[:place] + given[place + 1 :]
 
 
@@ -172,7 +184,9 @@ def _verb_hint(name: str, command: Command, word: str | None) -> str:
     setter = next((verb for verb in ("set", "enter", "add") if verb in (command.verbs or {})), None)
     if word is None or setter is None or word.startswith("-"):
         return verbs
-    return f"{verbs} Did you mean: holdfast {name} {setter} {word[:40]!r}?"
+    from shlex import quote
+
+    return f"{verbs} Did you mean: holdfast {name} {setter} {quote(word[:40])}"
 
 
 def _with_value(name: str, command: Command) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 from holdfast.edge.cli.command import Command, Output, done, group, on_session, open_here
 from holdfast.edge.render import clean, paint, plural
@@ -19,9 +20,9 @@ def _handoff(arguments: argparse.Namespace) -> Output:
     def act(session: Session) -> Output:
         left = handover.hand_off(session, arguments.message, op=arguments.op, expect=arguments.expect)
         short_id = paint(left.receipt.id, "bold")
-        where = f" and wrote {clean(left.path)}" if left.path else ""
-        text = f"Recorded {short_id}{where}. To claim it: holdfast resume --claim"
-        lines = [text, *(paint(clean(warning), "yellow") for warning in left.warnings)]
+        where = f" and wrote {clean(os.path.relpath(left.path))}" if left.path else ""
+        lines = [f"Recorded {short_id}{where}.", "To claim it: holdfast resume --claim"]
+        lines += [*(paint(clean(warning), "yellow") for warning in left.warnings)]
         if not left.path:
             lines += ["", clean(left.text)]
         return done("\n".join(lines), left.receipt, path=left.path, warnings=left.warnings)

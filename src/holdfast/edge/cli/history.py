@@ -93,6 +93,21 @@ def _log_of_git(session: Session, limit: int) -> Output:
     return Output(text, {"session": session.id, "git_commits": commits})
 
 
+_PLAIN = ("id", "text", "title", "goal", "phase", "outcome", "message", "topic", "name")
+"""Fields whose meaning is plain without their name."""
+
+
+def _detail(data: dict[str, Any]) -> str:
+    """An event in one line: the fields that say what it is about first, then the others by name."""
+    said = [str(data[name]) for name in _PLAIN if data.get(name)]
+    for name, value in data.items():
+        if name not in _PLAIN and name != "saw" and value not in (None, "", [], {}):
+            said.append(
+                f"{name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+            )
+    return f"{said[0]} {'; '.join(said[1:])}" if data.get("id") else "; ".join(said)
+
+
 def _log(arguments: argparse.Namespace) -> Output:
     now = wall_clock()
     wanted = Filter(
@@ -112,7 +127,7 @@ def _log(arguments: argparse.Namespace) -> Output:
         lines = []
         for commit in commits:
             for event in commit.events:
-                detail = clean(json.dumps(event.data, ensure_ascii=False), 140)
+                detail = clean(_detail(event.data), 140)
                 lines.append(
                     f"{when(commit.at)}  {paint(event.type.ljust(18), 'cyan')} {clean(commit.by, 24)}  {detail}"
                 )

@@ -30,7 +30,7 @@ def _propose(arguments: argparse.Namespace) -> Output:
             expect=arguments.expect,
         )
         return done(
-            f"Proposed {paint(receipt.id, 'bold')}. To approve it: holdfast plan approve {receipt.id}",
+            f"Proposed {paint(receipt.id, 'bold')}. To approve: holdfast plan approve {receipt.id}",
             receipt,
         )
 

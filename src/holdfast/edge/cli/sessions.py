@@ -275,7 +275,9 @@ def _sessions(arguments: argparse.Namespace) -> Output:
     if not rows:
         said = "No archived sessions." if arguments.archived else "No sessions here."
         if not arguments.archived:
-            said += " Archived sessions: --archived lists them." if more else " To start one: holdfast start GOAL"
+            said += (
+                " Archived sessions: --archived lists them." if more else " To start one: holdfast start GOAL"
+            )
         return Output(said, {"sessions": [], "total": 0})
     several = len({row["user"] for row in rows}) > 1
     cells = [

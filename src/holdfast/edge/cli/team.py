@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from holdfast.edge.cli.command import Command, Output, nothing, open_here
-from holdfast.edge.render import clean, paint, table, when
+from holdfast.edge.render import clean, paint, recently, table, when
 from holdfast.errors import HoldfastError, Refused
 from holdfast.typed import Any
 
@@ -38,8 +38,8 @@ def _who(arguments: argparse.Namespace) -> Output:
             paint(person["state"], "green" if person["state"] == "alive" else "dim"),
             clean(person["by"], 30) + (" (you)" if person["me"] else ""),
             clean(person["session"] or "", 60) + (" (lease)" if person["lease"] else ""),
-            when(person["since"]),
-            when(person["seen"]),
+            recently(person["since"]),
+            recently(person["seen"]),
             clean(person["worktree"], 60),
             clean(", ".join(person["claims"]), 60),
         )

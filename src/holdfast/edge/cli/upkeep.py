@@ -29,7 +29,7 @@ def _archive(arguments: argparse.Namespace) -> Output:
         session = upkeep.archive(workspace, arguments.id or arguments.session)
         place = f"{session.user}/{session.id}"
         return Output(
-            f"Archived {place} (read-only). To restore it: holdfast restore {place}", {"session": place}
+            f"Archived {place} (read-only).\nTo restore it: holdfast restore {place}", {"session": place}
         )
 
 

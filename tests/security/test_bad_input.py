@@ -12,7 +12,7 @@ import pytest
 
 import holdfast
 from holdfast.errors import Forbidden, HoldfastError, InvalidName, Newer, NotFound, Refused
-from holdfast.store.files.engine import FilesStore
+from holdfast.recovery.files_store import FilesStore
 from holdfast.store.files.padding import line_of
 from holdfast.testing.hostile import stream_names
 from holdfast.workspace.workspace import Workspace

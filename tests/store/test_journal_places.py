@@ -193,8 +193,8 @@ def test_commands_find_the_workspace_sound(
 
 READER = """
 import json, os, sys
-from holdfast.recovery import replay# before another user is taken on, who may not be let into this folder
-from holdfast.store.files.engine import FilesStore
+from holdfast.store.files import replay# before another user is taken on, who may not be let into this folder
+from holdfast.recovery.files_store import FilesStore
 from holdfast.testing.plans import texts, wall_clock
 if os.geteuid() == 0:
     os.setuid(65534)  # root writes everywhere

@@ -14,7 +14,7 @@ import holdfast
 from holdfast.core.concepts import session as session_rules
 from holdfast.errors import Forbidden, HoldfastError, Refused
 from holdfast.fs import posix
-from holdfast.store.files.engine import FilesStore
+from holdfast.recovery.files_store import FilesStore
 from holdfast.testing.crash.wrapped import CHANGES, Wrapped
 from holdfast.workspace import upkeep
 from holdfast.workspace.upkeep import DAY, Policy

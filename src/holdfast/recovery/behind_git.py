@@ -16,8 +16,8 @@ from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from holdfast.store.files.stream import StreamFiles
-    from holdfast.store.files.stream_reader import Place
+    from holdfast.store.files.place import Place
+    from holdfast.store.files.stream import Stream
 
 
 def suspects(place: Place) -> frozenset[str]:
@@ -28,12 +28,12 @@ def suspects(place: Place) -> frozenset[str]:
     return frozenset(os.path.join(place.root, name) for name in names)
 
 
-def check(place: Place, handle: StreamFiles, suspected: frozenset[str], *, fix: bool) -> list[Fault]:
+def check(place: Place, handle: Stream, suspected: frozenset[str], *, fix: bool) -> list[Fault]:
     """What git has of a stream's segments and the stream lacks; with ``fix`` it is restored. The caller holds it."""
     if place.head.common is None:
         return []
-    paths = handle.paths()
-    folders = {handle.folder, handle.joined}
+    paths = handle.segments.paths()
+    folders = {handle.segments.folder, handle.segments.joined}
     wanted = {path for path in paths if path in suspected or _is_empty(place, path)}
     if paths:  # a stream of which nothing is left was removed on purpose
         wanted |= {path for path in suspected if os.path.dirname(path) in folders and path not in paths}
@@ -71,5 +71,5 @@ def _in_git(place: Place, path: str) -> set[str]:
     found: set[str] = set()
     for version in porcelain.versions(place.root, os.path.relpath(path, place.root)):
         data = porcelain.content(place.root, version.blob) or b""
-        found.update(map(codec.id_of, restore.whole_lines(data)))
+        found.update(map(codec.id_of, segments.whole_lines(data)))
     return found

@@ -9,10 +9,9 @@ import stat
 from holdfast.core import validation
 from holdfast.errors import HoldfastError
 from holdfast.fs import durable
-from holdfast.recovery import pins, quarantine
-from holdfast.store.files import segments
-from holdfast.store.files.stream import StreamFiles
-from holdfast.store.files.stream_reader import Place
+from holdfast.store.files import pins, quarantine, segments
+from holdfast.store.files.place import Place
+from holdfast.store.files.stream import Stream
 from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING
 
@@ -24,7 +23,7 @@ WRITTEN_AGAIN = "written again"
 
 
 def check_streams(
-    place: Place, streams: list[str], handle_of: Callable[[str], StreamFiles], *, fix: bool
+    place: Place, streams: list[str], handle_of: Callable[[str], Stream], *, fix: bool
 ) -> list[Fault]:
     """``check_stream`` for every stream, and segments that git does not take."""
     from holdfast.recovery import behind_git
@@ -39,20 +38,19 @@ def check_streams(
 
 
 def check_stream(
-    place: Place, handle: StreamFiles, *, fix: bool, suspects: frozenset[str] = frozenset()
+    place: Place, handle: Stream, *, fix: bool, suspects: frozenset[str] = frozenset()
 ) -> list[Fault]:
     """Every unreadable line of a stream, torn tails, commits that it has lost and git has (in ``suspects``), and what
     does not belong into its folder."""
     from holdfast.recovery import behind_git
 
-    handle.lock()
-    try:
+    with handle.lock:
         faults = list(handle.read(None).faults)
         if fix and any(fault.action for fault in faults):
             faults = _restore(place, handle)
         faults += behind_git.check(place, handle, suspects, fix=fix)
-        for name in durable.names_in(place.fs, handle.folder):
-            path = os.path.join(handle.folder, name)
+        for name in durable.names_in(place.fs, handle.segments.folder):
+            path = os.path.join(handle.segments.folder, name)
             where = f"{segments.EVENTS}/{handle.stream}/{name}"
             if segments.belongs(handle.stream, name):
                 faults += _check_sense(place, handle.stream, path, where)
@@ -64,8 +62,6 @@ def check_stream(
                     Fault(handle.stream, where, "not a segment", harmless=True, action="it is not read")
                 )
         return [*faults, *_misplaced(place, handle.stream), *_check_owner(place, handle, fix=fix)]
-    finally:
-        handle.unlock()
 
 
 def _check_sense(place: Place, stream: str, path: str, where: str) -> Iterator[Fault]:
@@ -87,7 +83,7 @@ def _misplaced(place: Place, stream: str) -> list[Fault]:
     ]
 
 
-def _check_owner(place: Place, handle: StreamFiles, *, fix: bool) -> list[Fault]:
+def _check_owner(place: Place, handle: Stream, *, fix: bool) -> list[Fault]:
     """An archive that does not say whose it is."""
     from holdfast.recovery import archive
 
@@ -102,12 +98,12 @@ def _check_owner(place: Place, handle: StreamFiles, *, fix: bool) -> list[Fault]
     ]
 
 
-def _restore(place: Place, handle: StreamFiles) -> list[Fault]:
+def _restore(place: Place, handle: Stream) -> list[Fault]:
     """Mend damaged segments with what git has of them; what stays damaged is reported again."""
     from holdfast.recovery import restore
 
     done = []
-    for path in handle.paths():
+    for path in handle.segments.paths():
         part = segments.read_part(place.fs, path, segments.UNREAD, keep=False)
         if part.troubles and (fault := restore.from_git(place, handle.stream, path)):
             done.append(fault)

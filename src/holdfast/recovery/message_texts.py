@@ -10,21 +10,21 @@ import os
 from collections.abc import Iterable
 
 from holdfast.fs import durable
-from holdfast.recovery import pins
+from holdfast.store.files import pins
 from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.store.files.stream import StreamFiles
-    from holdfast.store.files.stream_reader import Place
+    from holdfast.store.files.place import Place
+    from holdfast.store.files.stream import Stream
 
 PREFIX = "message-"
 
 
 def bring_back(
-    place: Place, handle_of: Callable[[str], StreamFiles], folder_of: Callable[[str], str]
+    place: Place, handle_of: Callable[[str], Stream], folder_of: Callable[[str], str]
 ) -> list[Fault]:
     """Every kept text that its session refers to and no longer has. Not in the midst of a rebase, whose next step may
     bring the same file."""
@@ -51,7 +51,7 @@ def bring_back(
     return faults
 
 
-def _referred(handle: StreamFiles, links: list[str]) -> list[str]:
+def _referred(handle: Stream, links: list[str]) -> list[str]:
     """Those of the links whose text a commit of the stream tells of."""
     wanted = {os.path.basename(link).encode(): link for link in links}
     found: dict[bytes, str] = {}

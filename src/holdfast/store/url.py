@@ -78,7 +78,7 @@ def _files(folder: str, clock: Clock) -> Store:
     if not folder or "\0" in folder:
         raise Usage("The folder of the workspace has no name.")
     from holdfast.fs import posix
-    from holdfast.store.files.engine import FilesStore
+    from holdfast.recovery.files_store import FilesStore
 
     return FilesStore(folder, clock=clock, fs=posix)
 

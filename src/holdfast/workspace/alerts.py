@@ -29,9 +29,9 @@ def alerts(session: Session) -> list[str]:
 
 
 def _git(session: Session) -> list[str]:
-    from holdfast.workspace.heal import files_store
+    from holdfast.store.protocol import git_backed
 
-    store = files_store(session.workspace)
+    store = git_backed(session.workspace.store)
     if store is None:
         return []
     before, now = store.git_heads(session.stream)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 
 from holdfast.core.stream import last_part, owner
-from holdfast.store.protocol import Fault
+from holdfast.store.protocol import Fault, GitBacked, git_backed
 from holdfast.typed import TYPE_CHECKING
 from holdfast.workspace import publish
 
 if TYPE_CHECKING:
-    from holdfast.store.files.engine import FilesStore
     from holdfast.workspace.workspace import Workspace
 
 
@@ -20,7 +19,7 @@ def heal(workspace: Workspace) -> list[Fault]:
     Needs no merge driver and no person: segments are joined line by line, views are made from them. Files of
     other origin, such as ``context/``, are left as they are and reported.
     """
-    store = files_store(workspace)
+    store = git_backed(workspace.store)
     if store is None:
         return publish.check(workspace, fix=True)
     from holdfast.git import integration, porcelain
@@ -50,7 +49,7 @@ def heal(workspace: Workspace) -> list[Fault]:
                 f"{os.path.relpath(store.folder_of(stream), store.root)}/{name}" for name in publish.VIEWS
             ]
         faults.append(Fault(stream, path, "a merge left it in conflict", harmless=True, action="made anew"))
-    faults += store.check(fix=True)
+    faults += workspace.store.check(fix=True)
     faults += publish.check(workspace, fix=True, quick=True)
     back = [fault.where for fault in faults if fault.action == restore.PUT_BACK]
     if back and not porcelain.tracked(store.root, back):
@@ -82,15 +81,6 @@ def _folders_of(path: str) -> list[str]:
     return [folder, f"{EVENTS}/{folder}"]
 
 
-def files_store(workspace: Workspace) -> FilesStore | None:
-    """The workspace's files engine; None on other engines, which git knows nothing of."""
-    if workspace.store.capabilities.name != "files":
-        return None
-    from holdfast.store.files.engine import FilesStore
-
-    return workspace.store if isinstance(workspace.store, FilesStore) else None
-
-
 def _kept_out(path: str) -> Fault:
     """A view that another branch has in git, where views stay out of it."""
     return Fault("", path, "a view that a merge brought into git", harmless=True, action="no longer tracked")
@@ -106,7 +96,7 @@ def _is_mark(path: str) -> bool:
     return owner or (path.startswith(("sessions/", "history/", "events/")) and name == segments.STUB)
 
 
-def _settled_mark(store: FilesStore, path: str) -> Fault:
+def _settled_mark(store: GitBacked, path: str) -> Fault:
     """A stub stays only in the old folders of a session that is archived: git may have moved it to those of another,
     or to the archive, whose views look alike. The name of an archive is written again by the check that follows."""
     from holdfast.store.files import segments
@@ -124,12 +114,12 @@ def _put_back(path: str, changed: list[str]) -> Fault:
     return Fault("", path, "a merge left it in conflict", harmless=True, action=action)
 
 
-def _settled(store: FilesStore, path: str) -> Fault:
+def _settled(store: GitBacked, path: str) -> Fault:
     stream = store.stream_at(os.path.dirname(path))
     return Fault(stream, path, "a merge left it in conflict", harmless=True, action="all sides joined")
 
 
-def _tracked_segments(store: FilesStore, faults: list[Fault]) -> list[str]:
+def _tracked_segments(store: GitBacked, faults: list[Fault]) -> list[str]:
     """Segments that were restored: what git would commit of them otherwise is the damage."""
     from holdfast.git import porcelain
     from holdfast.recovery import restore
@@ -138,7 +128,7 @@ def _tracked_segments(store: FilesStore, faults: list[Fault]) -> list[str]:
     return sorted(porcelain.tracked(store.root, mended)) if mended and store.in_git else []
 
 
-def _tracked_views(store: FilesStore, faults: list[Fault]) -> list[str]:
+def _tracked_views(store: GitBacked, faults: list[Fault]) -> list[str]:
     """Views that were made anew and that git tracks: staged, so that the next git commit has them right."""
     from holdfast.git import porcelain
 

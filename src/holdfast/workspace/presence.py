@@ -13,7 +13,7 @@ import os
 from holdfast.core import timestamps
 from holdfast.core.hashing import blake2b
 from holdfast.errors import Conflict, HoldfastError, Refused, Unavailable
-from holdfast.store.protocol import Fault
+from holdfast.store.protocol import Fault, attachments_of, git_backed
 from holdfast.typed import TYPE_CHECKING, Any, Record
 from holdfast.workspace import discovery
 from holdfast.workspace.presence_folder import (
@@ -81,8 +81,10 @@ class Presence:
     """Who works in the worktrees of one repository."""
 
     def __init__(self, workspace: Workspace, process: Process | None = None) -> None:
-        where = workspace.where if workspace.store.capabilities.name == "files" else None
-        if where is None:
+        attachments = attachments_of(workspace.store)
+        if attachments is not None:
+            where = attachments.root
+        else:
             where = os.path.join(discovery.project_root(os.getcwd()), discovery.FOLDER)
         try:
             self.folder = SharedFolder(where, "presence")
@@ -293,9 +295,7 @@ class Presence:
 
 def check(workspace: Workspace) -> list[Fault]:
     """Whether the agents in other worktrees of the repository can be seen from here."""
-    from holdfast.workspace.heal import files_store
-
-    store = files_store(workspace)
+    store = git_backed(workspace.store)
     if store is None or not store.in_git:
         return []
     try:

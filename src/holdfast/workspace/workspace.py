@@ -12,7 +12,16 @@ from holdfast.core.ids import checked_name
 from holdfast.core.stream import PROJECT, last_part, owner, session_stream, user_stream
 from holdfast.core.text import NAME_CAP, checked_text
 from holdfast.errors import HoldfastError, InvalidName, NoSession, NotFound, Refused
-from holdfast.store.protocol import AppendContext, Fault, PreparedCommit, Store
+from holdfast.store.protocol import (
+    AppendContext,
+    Fault,
+    PreparedCommit,
+    Store,
+    archive_of,
+    attachments_of,
+    git_backed,
+    listing_of,
+)
 from holdfast.store.url import open_store
 from holdfast.typed import TYPE_CHECKING, Any, Self
 from holdfast.workspace import discovery, publish, secrets_filter
@@ -196,26 +205,18 @@ class Workspace:
 
     def page(self, user: str | None, limit: int) -> tuple[list[str], int]:
         """The newest sessions and how many there are. Ten thousand sessions cost no more than ten."""
-        from holdfast.workspace.heal import files_store
-
         if user is not None:
             checked_name(user, "user")
-        store = files_store(self)
-        if store is not None:
-            return store.newest_sessions(user, limit)
+        listing = listing_of(self.store)
+        if listing is not None:
+            return listing.newest_sessions(user, limit)
         streams = self.sessions(user=user)
         return streams[:limit], len(streams)
 
     def has_archive(self) -> bool:
         """Whether sessions were put away into ``history/``; an engine without folders keeps them among the others."""
-        from holdfast.workspace.heal import files_store
-
-        store = files_store(self)
-        if store is None:
-            return False
-        from holdfast.recovery.archive import is_used
-
-        return is_used(store.root)
+        archive = archive_of(self.store)
+        return archive is not None and archive.has_archive()
 
     def pick(self) -> Choice:
         """The session to go on with when nobody names one, and why that one."""
@@ -283,16 +284,14 @@ class Workspace:
         """The files that a stream can refer to: the project's, and its own where the store has folders."""
         from holdfast.workspace.attachments import Beside
 
-        if self.store.capabilities.name == "files":
-            from holdfast.store.files.engine import FilesStore
-
-            store = self.store
-            assert isinstance(store, FilesStore)
+        attachments = attachments_of(self.store)
+        if attachments is not None:
+            pin = attachments.pin
 
             def keep(path: str) -> None:
-                store.keep(stream, path)
+                pin(stream, path)
 
-            return Beside(os.path.dirname(self.where), store.folder_of(stream), keep=keep)
+            return Beside(os.path.dirname(self.where), attachments.folder_of(stream), keep=keep)
         return Beside(discovery.project_root(os.getcwd()))
 
     @property
@@ -337,9 +336,7 @@ class Workspace:
 
     def salvage(self) -> list[Fault]:
         """Bring back commits that git removed from the working tree before a git commit had them."""
-        from holdfast.workspace.heal import files_store
-
-        store = files_store(self)
+        store = git_backed(self.store)
         return store.salvage() if store is not None else []
 
     def heal(self) -> list[Fault]:

@@ -19,6 +19,7 @@ from holdfast.core.ids import is_session_id
 from holdfast.core.stream import session_stream
 from holdfast.core.text import one_line
 from holdfast.errors import Damaged, HoldfastError, Unavailable
+from holdfast.store.protocol import attachments_of
 from holdfast.typed import Any
 from holdfast.views.markdown import hidden_in
 from holdfast.workspace.choose import is_unfinished
@@ -125,8 +126,8 @@ class Desk:
     def folder(self) -> str | None:
         """The folder of the workspace; None if it is a database."""
         with self.any_seat() as seat:
-            store = seat.workspace.store
-            return seat.workspace.where if store.capabilities.name == "files" else None
+            attachments = attachments_of(seat.workspace.store)
+            return attachments.root if attachments is not None else None
 
     # -- which session ------------------------------------------------------------------------------------
 

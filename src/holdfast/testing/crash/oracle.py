@@ -16,8 +16,8 @@ from holdfast.core import codec, fold
 from holdfast.fs import posix
 from holdfast.fs.port import FileSystem
 from holdfast.recovery import restore
+from holdfast.recovery.files_store import FilesStore
 from holdfast.store.files import segments
-from holdfast.store.files.engine import FilesStore
 from holdfast.store.files.padding import line_of
 from holdfast.store.protocol import Fault, Store
 from holdfast.testing.crash.states import DiskState

@@ -1,4 +1,4 @@
-"""Examples in the documentation are real: commands parse, and Python blocks compile and run."""
+"""Examples in the documentation are real: commands parse and run, and so do Python blocks."""
 
 from __future__ import annotations
 
@@ -87,3 +87,26 @@ def test_the_python_of_readme_and_tutorial_runs(tmp_path: Path, monkeypatch: pyt
             exec(compile(block, "tutorial.md", "exec"), names)
     assert done == ["upload", "header"]
     assert names["builds"] == 1
+
+
+RUN = (
+    "README.md",
+    "docs/tutorial.md",
+    *(f"docs/howto/{name}.md" for name in ("steer-the-work", "hand-over")),
+)
+RUN += ("docs/howto/questions-and-concerns.md", "docs/howto/project-memory.md", "docs/howto/git.md")
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_the_commands_of_a_page_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands that a page shows succeed one after the other, in a new workspace with a session."""
+    from holdfast.edge.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert main(["init"]) == 0
+    assert main(["start", "A goal", "--phases", "look,build,prove"]) == 0
+    for line in lines_of(ROOT / name):
+        words = shlex.split(line, comments=True)[1:]
+        if words[:1] != ["install"]:  # which changes the settings of hosts: tests/hooks has it
+            assert main(words) == 0, line

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import __version__
-from holdfast.edge.cli import COMMANDS, EVERYDAY, GROUPS, load, main
+from holdfast.edge.cli import COMMANDS, EVERYDAY, GROUPS, hints, load, main
 from holdfast.edge.cli.overview import help_of
 from holdfast.edge.cli.repair import REPAIR
 
@@ -173,10 +173,16 @@ def mentions() -> Iterator[tuple[str, str, str]]:
                 yield str(path.relative_to(ROOT)), match[1], match[2] or ""
 
 
+def hinted() -> Iterator[tuple[str, str, str]]:
+    for use, form in hints.FORMS.items():
+        if match := MENTION.match(f"`{form}"):
+            yield f"hint {use}", match[1], match[2] or ""
+
+
 def test_every_command_that_is_mentioned_exists() -> None:
-    """What messages, views and documentation call `holdfast …` is a command, with that verb."""
+    """What messages, hints, views and documentation call `holdfast …` is a command, with that verb."""
     wrong = set()
-    for place, name, verb in mentions():
+    for place, name, verb in [*mentions(), *hinted()]:
         if name not in COMMANDS or (verb and load(name).verbs and verb not in (load(name).verbs or {})):
             wrong.add((place, f"{name} {verb}"))
     assert not wrong
@@ -192,7 +198,8 @@ def test_the_manual_page_is_well_formed(capsys: pytest.CaptureFixture[str], tmp_
     if shutil.which("mandoc"):
         command = ["mandoc", "-T", "lint", "-W", "warning", "holdfast.1"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-        assert done.stdout == ""
+        # The page has no date: it is generated, and the same commands make the same page.
+        assert [line for line in done.stdout.splitlines() if "missing date" not in line] == []
     if shutil.which("groff"):
         command = ["groff", "-man", "-Tutf8", "-ww", "holdfast.1"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)

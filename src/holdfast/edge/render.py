@@ -25,7 +25,7 @@ def colours() -> bool:
 
 
 def columns() -> int:
-    """The width of the output; 0 where there is none, as in a pipe, and nothing has to be cut."""
+    """The width of the terminal; 0 where nobody knows it."""
     told = os.environ.get("COLUMNS", "")
     width = int(told) if told.isascii() and told.isdecimal() else 0
     if not width:
@@ -50,17 +50,26 @@ def clean(text: object, length: int = 0) -> str:
     return shown
 
 
+def _room() -> int:
+    """The width that lines have to fit; 0 in a pipe, where whoever reads wants whole lines."""
+    return columns() if sys.stdout.isatty() else 0
+
+
 def fit(text: str) -> str:
     """Every line cut to the width of the terminal; unchanged in a pipe."""
-    width = columns()
+    width = _room()
     return "\n".join(_cut(line, width) for line in text.split("\n")) if width else text
 
 
-def table(rows: Sequence[tuple[str, ...]], head: tuple[str, ...]) -> str:
-    """Columns as wide as their widest cell, or as the terminal allows; a column without any cell is left out."""
+def table(rows: Sequence[tuple[str, ...]], head: tuple[str, ...], *, keep: int = 1) -> str:
+    """Columns as wide as their widest cell, or as the terminal allows. A column without any cell is left out.
+
+    The first ``keep`` columns hold ids and times: they are cut only when nothing else is left to cut.
+    """
     used = [place for place in range(len(head)) if any(row[place].strip() for row in rows)]
     chosen = [tuple(row[place] for place in used) for row in [head, *rows]]
-    widths = _widths([max(_width(row[place]) for row in chosen) for place in range(len(used))])
+    wanted = [max(_width(row[place]) for row in chosen) for place in range(len(used))]
+    widths = _widths(wanted, sum(place < keep for place in used))
 
     def line(cells: tuple[str, ...]) -> str:
         cut = [_cut(cell, width) for cell, width in zip(cells, widths, strict=True)]
@@ -70,13 +79,16 @@ def table(rows: Sequence[tuple[str, ...]], head: tuple[str, ...]) -> str:
     return "\n".join([paint(line(chosen[0]), "dim"), *map(line, chosen[1:])])
 
 
-def _widths(wanted: list[int]) -> list[int]:
-    """What each column gets: the widest one gives way first."""
-    width = columns()
-    over = sum(wanted) + len(_GAP) * (len(wanted) - 1) - width
-    while width and over > 0 and max(wanted) > _NARROWEST:
-        wanted[wanted.index(max(wanted))] -= 1
-        over -= 1
+def _widths(wanted: list[int], keep: int) -> list[int]:
+    """What each column gets: the widest one that may be cut gives way first."""
+    room = _room()
+    over = sum(wanted) + len(_GAP) * (len(wanted) - 1) - room if room else 0
+    for first in (keep, 0):
+        cuttable = wanted[first:]
+        while over > 0 and cuttable and max(cuttable) > _NARROWEST:
+            cuttable[cuttable.index(max(cuttable))] -= 1
+            over -= 1
+        wanted = wanted[:first] + cuttable
     return wanted
 
 

@@ -10,7 +10,7 @@ from holdfast.fs import durable, posix
 from holdfast.fs.port import FileSystem
 from holdfast.fs.posix import make_executable
 from holdfast.git import porcelain
-from holdfast.git.refs import find_git
+from holdfast.git.refs import find_repository
 from holdfast.typed import Any
 
 DRIVER = "holdfast-view"
@@ -31,7 +31,7 @@ command -v holdfast >/dev/null 2>&1 && {HOOK_LINE} "$1" || true
 
 def in_git(root: str, fs: FileSystem = posix) -> bool:
     """Whether the workspace is inside a git repository."""
-    return find_git(fs, os.path.dirname(root)) is not None
+    return find_repository(fs, os.path.dirname(root)) is not None
 
 
 def has_driver(root: str) -> bool:
@@ -86,11 +86,11 @@ def untrack_views(root: str) -> list[str]:
 def install_hook(root: str, fs: FileSystem = posix) -> str:
     """Install the hooks that name the session: prepare-commit-msg, and commit-msg for messages that are typed in an
     editor. What somebody else wrote is left as it is. Returns what to say."""
-    git = find_git(fs, os.path.dirname(root))
+    git = find_repository(fs, os.path.dirname(root))
     if git is None:
         raise Refused("There is no git repository here.", hint="Run `git init` first.")
     said = porcelain.lines(root, "rev-parse", "--git-path", "hooks")
-    folder = os.path.join(root, said[0]) if said else os.path.join(git[1], "hooks")
+    folder = os.path.join(root, said[0]) if said else os.path.join(git.common, "hooks")
     path, typed = (os.path.normpath(os.path.join(folder, name)) for name in HOOKS)
     if not _install(path, fs):
         raise Refused(

@@ -11,6 +11,7 @@ import os
 from holdfast.core import codec
 from holdfast.git import porcelain
 from holdfast.recovery import restore
+from holdfast.store import faults
 from holdfast.store.files import segments
 from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING
@@ -41,25 +42,19 @@ def check(place: Place, handle: Stream, suspected: frozenset[str], *, fix: bool)
     if not wanted:
         return []
     present = {codec.id_of(line) for line in handle.read(None).lines}
-    faults = []
+    found = []
     for path in sorted(wanted):
         missing = _in_git(place, path) - present
         if not missing:
             continue
         done = restore.from_git(place, handle.stream, path) if fix else None
-        faults.append(done or _fault(place, handle.stream, path, len(missing)))
+        found.append(done or _fault(place, handle.stream, path, len(missing)))
         present |= missing
-    return faults
+    return found
 
 
 def _fault(place: Place, stream: str, path: str, count: int) -> Fault:
-    commits = "commit" if count == 1 else "commits"
-    return Fault(
-        stream,
-        os.path.relpath(path, place.root),
-        f"it has lost {count} {commits} that git has",
-        action="`holdfast doctor --fix` restores them from git",
-    )
+    return Fault(faults.BEHIND_GIT, stream, os.path.relpath(path, place.root), {"commits": count})
 
 
 def _is_empty(place: Place, path: str) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from holdfast.core.stream import is_stream_name
 from holdfast.fs import posix
 from holdfast.fs.port import FileSystem
+from holdfast.git.refs import UNSEARCHED, Repository
 from holdfast.store.files.engine import FilesEngine, random_bits
 from holdfast.store.files.journal import JournalPolicy
 from holdfast.store.files.segments import EVENTS
@@ -28,8 +29,11 @@ class FilesStore(FilesEngine):
         fs: FileSystem = posix,
         bits: Callable[[int], int] = random_bits,
         journal_policy: JournalPolicy | None = None,
+        repository: Repository | None = UNSEARCHED,
     ) -> None:
-        super().__init__(root, clock=clock, fs=fs, bits=bits, journal_policy=journal_policy)
+        super().__init__(
+            root, clock=clock, fs=fs, bits=bits, journal_policy=journal_policy, repository=repository
+        )
         self.capabilities = self.capabilities._replace(extensions=_EXTENSIONS)
 
     def forget(self, stream: str) -> None:

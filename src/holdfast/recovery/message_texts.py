@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable
 
 from holdfast.fs import durable
+from holdfast.store import faults
 from holdfast.store.files import pins
 from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING
@@ -30,7 +31,7 @@ def bring_back(
     bring the same file."""
     if place.head.is_replaying():
         return []
-    faults = []
+    found = []
     for stream, held in pins.held(place):
         links = [link for link in held if os.path.basename(link).startswith(PREFIX)]
         if not links:
@@ -46,9 +47,8 @@ def bring_back(
             durable.replace(place.fs, os.path.join(folder, name), data, tag=place.tag, durable=True)
             durable.fsync_dirs(place.fs, folder, os.path.dirname(place.root))
             where = os.path.relpath(os.path.join(folder, name), place.root)
-            what = "a text that git removed from the working tree before a git commit had it"
-            faults.append(Fault(stream, where, what, harmless=True, action="brought back"))
-    return faults
+            found.append(Fault(faults.REMOVED_TEXT, stream, where, done=faults.RECOVERED, harmless=True))
+    return found
 
 
 def _referred(handle: Stream, links: list[str]) -> list[str]:

@@ -10,6 +10,7 @@ import os
 from holdfast.core import codec, ids
 from holdfast.fs import durable
 from holdfast.git import porcelain
+from holdfast.store import faults
 from holdfast.store.files import pins, quarantine, segments
 from holdfast.store.files.padding import line_of
 from holdfast.store.protocol import Fault
@@ -22,17 +23,13 @@ if TYPE_CHECKING:
     from holdfast.store.files.stream import Stream
 
 
-RESTORED = "commits restored"
-PUT_BACK = "put back where it belongs"
-REMOVED = "that git removed from the working tree before a git commit had them"
-
-
 def from_git(place: Place, stream: str, path: str) -> Fault | None:
     """Mend a segment that is damaged or gone with what git has of it; None if that adds nothing. The caller holds the
     stream."""
     damaged = durable.read_whole(place.fs, path) if _exists(place, path) else b""
     own = {codec.id_of(line) for line in segments.whole_lines(damaged)}
-    contents, sources = [], []
+    contents: list[bytes] = []
+    sources: dict[str, int] = {}
     name = os.path.relpath(path, place.root)
     for version in porcelain.versions(place.root, name) if place.head.common else []:
         data = porcelain.content(place.root, version.blob)
@@ -41,7 +38,7 @@ def from_git(place: Place, stream: str, path: str) -> Fault | None:
         contents.append(data)
         news = {codec.id_of(line) for line in segments.whole_lines(data)} - own
         if news:
-            sources.append(f"{len(news)} from {version.where}")
+            sources[version.where] = sources.get(version.where, 0) + len(news)
             own |= news
     joined = segments.union(stream, os.path.basename(path), [damaged, *contents])
     marked = any(
@@ -49,18 +46,16 @@ def from_git(place: Place, stream: str, path: str) -> Fault | None:
     )
     if not sources and not marked:
         return None
-    aside = ""
+    saved_as = None
     if damaged:
-        kept_at = quarantine.save_aside(
+        saved_as = quarantine.save_aside(
             place, stream, path, damaged, "a damaged segment, before it was restored"
         )
-        aside = f"; the damaged file is {kept_at}"
     durable.make_folders(place.fs, os.path.dirname(path))
     durable.replace(place.fs, path, joined, tag=place.tag, durable=True)
-    what = "conflict markers of a merge" if marked else "a damaged segment"
-    origin = ", ".join(sources) or "all were in the file"
-    action = f"{len(own)} {RESTORED} ({origin}){aside}"
-    return Fault(stream, name, what, harmless=True, action=action)
+    kind = faults.CONFLICT_MARKERS if marked else faults.DAMAGED_SEGMENT
+    found = {"commits": len(own), "sources": sources, "saved_as": saved_as}
+    return Fault(kind, stream, name, found, done=faults.RESTORED, harmless=True)
 
 
 def unmerged(place: Place, stream: str, name: str) -> bool:
@@ -101,15 +96,15 @@ def put_back(place: Place, streams: list[str], handle_of: Callable[[str], Stream
         return []
     known = {*streams, *(stream for stream, _ in pins.links(place)), *porcelain.sessions(place.root)}
     owners = {segments.tag_of(stream): stream for stream in known}
-    faults = []
+    done = []
     for path in found:
         owner = owners.get(segments.tag_in(os.path.basename(path)))
         if owner is None:
             continue  # the check reports it
         handle = handle_of(owner)
         with handle.mutex:
-            faults += _put_back(place, handle, path)
-    return faults
+            done += _put_back(place, handle, path)
+    return done
 
 
 def misplaced(place: Place, stream: str) -> list[str]:
@@ -140,8 +135,15 @@ def _put_back(place: Place, handle: Stream, path: str) -> list[Fault]:
         durable.fsync_dirs(place.fs, folder, os.path.dirname(place.root))
         place.fs.sync_folder(os.path.dirname(path))
     old, new = (os.path.relpath(found, place.root) for found in (path, target))
-    what = f"a segment of {handle.stream}"
-    return [Fault(handle.stream, where, what, harmless=True, action=PUT_BACK) for where in (old, new)]
+    fault = Fault(
+        faults.MISPLACED_SEGMENT,
+        handle.stream,
+        old,
+        {"owner": handle.stream},
+        done=faults.MOVED,
+        harmless=True,
+    )
+    return [fault, fault._replace(where=new)]
 
 
 def salvage(place: Place, handle_of: Callable[[str], Stream], *, fix: bool = True) -> list[Fault]:
@@ -169,7 +171,7 @@ def salvage(place: Place, handle_of: Callable[[str], Stream], *, fix: bool = Tru
     if len(blobs) != len(paths):
         return []  # no git to ask, or a link vanished meanwhile: the next time will do
     in_git = porcelain.blobs_in_refs(place.root, min(first for _, _, first in wanted))
-    faults = []
+    done = []
     writer = place.identity.stored()
     for (stream, path, first), blob in zip(wanted, blobs, strict=True):
         if blob in in_git and not _is_cut(place, stream, path):
@@ -181,8 +183,8 @@ def salvage(place: Place, handle_of: Callable[[str], Stream], *, fix: bool = Tru
             continue  # its own worktree brings it back
         handle = handle_of(stream)
         with handle.mutex:
-            faults += _bring_back(place, handle, path) if fix else _lost(place, handle, path)
-    return faults
+            done += _bring_back(place, handle, path) if fix else _lost(place, handle, path)
+    return done
 
 
 def pinned_sessions(place: Place, handle_of: Callable[[str], Stream], known: set[str]) -> list[str]:
@@ -199,13 +201,12 @@ def _lost(place: Place, handle: Stream, path: str) -> list[Fault]:
         codec.id_of(line) not in present for line in segments.whole_lines(durable.read_whole(place.fs, path))
     )
     where = os.path.relpath(_target(place, handle.stream, path), place.root)
-    action = "`holdfast heal` brings them back"
-    return [Fault(handle.stream, where, _removed(missing), harmless=True, action=action)] if missing else []
+    return [_removed(handle, where, missing)] if missing else []
 
 
-def _removed(count: int) -> str:
-    commits = "commit" if count == 1 else "commits"
-    return f"{count} {commits} {REMOVED}"
+def _removed(handle: Stream, where: str, count: int, done: str = "") -> Fault:
+    data = {"commits": count}
+    return Fault(faults.REMOVED_COMMITS, handle.stream, where, data, done=done, harmless=True)
 
 
 def _is_cut(place: Place, stream: str, path: str) -> bool:
@@ -277,7 +278,7 @@ def _bring_back(place: Place, handle: Stream, path: str) -> list[Fault]:
         pins.drop(place, path)
         pins.keep(place, handle.stream, target)
     where = os.path.relpath(target, place.root)
-    return [Fault(handle.stream, where, _removed(missing), harmless=True, action="brought back")]
+    return [_removed(handle, where, missing, done=faults.RECOVERED)]
 
 
 def _first_ms(place: Place, path: str) -> int:

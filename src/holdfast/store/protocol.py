@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from holdfast.core.codec import Commit, Draft
-from holdfast.typed import Any, Protocol, Record
+from holdfast.typed import TYPE_CHECKING, Any, Protocol, Record
+
+if TYPE_CHECKING:
+    from holdfast.errors import Hint
 
 Cursor = Any
 """How far a reader has come: opaque, JSON-able, given back by ``read`` and ``append``."""
@@ -55,14 +58,43 @@ class Tail(Record):
 class Fault(Record):
     """Something in a store that is not as it should be."""
 
+    kind: str
+    """One of the constants in ``store.faults``, which has the sentences too."""
     stream: str
     where: str
     """File (relative to the workspace) and line, or table and row."""
-    what: str
+    data: dict[str, Any] = {}  # noqa: RUF012 - never changed
+    """What the kind's sentence needs: see the kind."""
+    done: str = ""
+    """What was done about it: one of the outcomes in ``store.faults``; empty if nothing was."""
     harmless: bool = False
     """True for what needs no action: a torn tail that was cut and kept, a stale cache."""
-    action: str = ""
-    """What was done about it, or what can be done."""
+
+    @property
+    def what(self) -> str:
+        """What is wrong, for people."""
+        from holdfast.store import faults
+
+        return faults.what(self.kind, self.data)
+
+    @property
+    def action(self) -> Hint:
+        """What was done about it, or what can be done, for people."""
+        from holdfast.store import faults
+
+        return faults.action(self.kind, self.data, self.done)
+
+    def as_json(self, render: Callable[[Hint], str] = str) -> dict[str, Any]:
+        """The fault as ``--json`` prints it."""
+        return {
+            "kind": self.kind,
+            "stream": self.stream,
+            "where": self.where,
+            "what": self.what,
+            "harmless": self.harmless,
+            "done": self.done,
+            "action": render(self.action),
+        }
 
 
 class AppendContext(Record):

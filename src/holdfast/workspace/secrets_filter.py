@@ -257,13 +257,14 @@ def _configured(workspace: Workspace) -> str | None:
 
 def check(workspace: Workspace) -> list[Fault]:
     """What is wrong with the settings: nothing is let through because of it, so it would be noticed late."""
+    from holdfast.store.faults import INVALID_SETTINGS
     from holdfast.store.protocol import Fault
     from holdfast.workspace.settings import NAME
 
     try:
         _configured(workspace)
     except Usage as error:
-        return [Fault("", NAME, error.message, action=error.hint)]
+        return [Fault(INVALID_SETTINGS, "", NAME, {"problem": error.message})]
     return []
 
 

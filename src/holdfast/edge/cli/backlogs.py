@@ -22,9 +22,9 @@ def _rows(items: list[dict[str, Any]], empty: str) -> str:
         for contest in contests(item):
             rivals = ", ".join(clean(rival["value"], 60) for rival in contest["rivals"])
             notes.append(paint(f"contested {contest['name']}, also: {rivals}", "yellow"))
-        title = "  ".join([clean(item["title"], 80), *notes])
+        title = "  ".join([clean(item["title"], 200), *notes])
         rows.append((item["id"], item["priority"], item["status"], clean(item["epic"] or "", 20), title))
-    return table(rows, ("id", "priority", "status", "epic", "title"))
+    return table(rows, ("id", "priority", "status", "epic", "title"), keep=3)
 
 
 def _list(arguments: argparse.Namespace) -> Output:

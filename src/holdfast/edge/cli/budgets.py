@@ -44,7 +44,7 @@ def _show(arguments: argparse.Namespace) -> Output:
             ("+" if item["included"] else "-", f"{item['tokens']:,}", clean(name, 100))
             for name, item in sorted(budget["items"].items(), key=lambda pair: (-pair[1]["tokens"], pair[0]))
         ]
-        text = _line(budget) + (f"\n\n{table(rows, (' ', 'tokens', 'item'))}" if rows else "")
+        text = _line(budget) + (f"\n\n{table(rows, (' ', 'tokens', 'item'), keep=2)}" if rows else "")
         return Output(text, {"budget": budget, "strategy": STRATEGIES[budget["zone"]]})
 
     return on_session(arguments, act, publish=False)

@@ -43,10 +43,10 @@ def _listing(name: str, nothing_said: str) -> Run:
         def act(session: Session) -> Output:
             found = session.peek().state[name]
             rows: list[tuple[str, ...]] = [
-                (entry["id"], when(entry["at"]), clean(entry["by"], 20), clean(entry["text"], 90))
+                (entry["id"], when(entry["at"]), clean(entry["by"], 20), clean(entry["text"], 200))
                 for entry in found["open"].values()
             ]
-            text = table(rows, ("id", "since", "by", "text")) if rows else nothing_said
+            text = table(rows, ("id", "since", "by", "text"), keep=3) if rows else nothing_said
             return Output(text, {"open": list(found["open"].values()), "closed": found["closed"]})
 
         return on_session(arguments, act, publish=False)

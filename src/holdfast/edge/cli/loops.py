@@ -67,10 +67,12 @@ def _list(arguments: argparse.Namespace) -> Output:
     def act(session: Session) -> Output:
         loops = session.peek().state["loops"]
         rows: list[tuple[str, ...]] = [
-            (loop["id"], loop["status"], when(loop["at"]), clean(loop["title"], 80))
+            (loop["id"], loop["status"], when(loop["at"]), clean(loop["title"], 200))
             for loop in loops["open"].values()
         ]
-        lines = [table(rows, ("loop", "status", "captured", "question"))] if rows else ["No open loops."]
+        lines = (
+            [table(rows, ("loop", "status", "captured", "question"), keep=3)] if rows else ["No open loops."]
+        )
         for loop in loops["closed"][-5:]:
             became = f" ({loop['decision']})" if loop["decision"] else ""
             lines.append(f"closed {loop['id']}: {clean(loop['outcome'], 80)}{became}")

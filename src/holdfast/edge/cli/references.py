@@ -49,7 +49,7 @@ def _list(arguments: argparse.Namespace) -> Output:
             (clean(e["path"], 80), str(e["kind"]), f"{e['size']:,}", when(e["at"]), clean(e["by"], 30))
             for e in entries
         ]
-        return Output(table(rows, ("path", "kind", "bytes", "since", "by")), {"references": entries})
+        return Output(table(rows, ("path", "kind", "bytes", "since", "by"), keep=0), {"references": entries})
 
     return on_session(arguments, act, publish=False)
 

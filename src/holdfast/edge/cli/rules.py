@@ -76,13 +76,15 @@ def _control(arguments: argparse.Namespace) -> Output:
                 c["id"],
                 when(c["at"]),
                 clean(c["control"], 30),
-                clean(c["what"], 60),
-                clean(c["outcome"] or "", 40),
+                clean(c["what"], 200),
+                clean(c["outcome"] or "", 200),
             )
             for c in controls["last"]
         ]
         text = (
-            table(rows, ("id", "when", "control", "caught", "outcome")) if rows else "No control has fired."
+            table(rows, ("id", "when", "control", "caught", "outcome"), keep=2)
+            if rows
+            else "No control has fired."
         )
         return Output(text, {"controls": controls["last"], "count": controls["count"]})
 

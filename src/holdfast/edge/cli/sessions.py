@@ -187,8 +187,9 @@ def _if_writable(workspace: Workspace, what: str, write: Callable[[], object]) -
     try:
         write()
     except (HoldfastError, OSError) as error:
-        action = "the session is shown anyway"
-        workspace.report(Fault("", what, f"not written: {error}", harmless=True, action=action))
+        from holdfast.store.faults import UNWRITTEN_VIEW
+
+        workspace.report(Fault(UNWRITTEN_VIEW, "", what, {"problem": str(error)}, harmless=True))
 
 
 def _resumed(session: Session, budget: int | None = None, claimed: Receipt | None = None) -> Output:
@@ -288,11 +289,11 @@ def _sessions(arguments: argparse.Namespace) -> Output:
             when(row["updated_at"]),
             clean(row["phase"] or "", 20),
             str(row["unsettled"] or ""),
-            clean(row["goal"], 60),
+            clean(row["goal"], 200),
         )
         for row in rows
     ]
-    text = table(cells, (" ", "session", "user", "last commit", "phase", "unsettled", "goal"))
+    text = table(cells, (" ", "session", "user", "last commit", "phase", "unsettled", "goal"), keep=4)
     if total > len(rows):
         text += f"\n{total - len(rows):,} more: --limit N shows them."
     if more:
@@ -319,12 +320,12 @@ def _everywhere(workspace: Workspace, user: str | None, limit: int) -> Output:
             row["session"],
             row["user"],
             ", ".join(clean(place, 60) for place in row["places"]),
-            clean(row["goal"] or "", 60),
+            clean(row["goal"] or "", 200),
         )
         for row in rows
     ]
     text = (
-        table(cells, ("session", "user", "where", "goal"))
+        table(cells, ("session", "user", "where", "goal"), keep=2)
         if rows
         else "No sessions in any worktree or branch."
     )

@@ -144,15 +144,15 @@ def _table(state: dict[str, Any]) -> str:
     for entry in state["tasks"]["open"].values():
         waiting = concept.waits_for(state, entry)
         note = (
-            clean(entry["blocked_by"], 60)
+            clean(entry["blocked_by"], 200)
             if entry["blocks"]
             else f"after {', '.join(waiting)}"
             if waiting
             else ""
         )
         mark = "→" if entry["id"] == current else " "
-        rows.append((mark, entry["id"], entry["status"], clean(entry["title"], 60), note))
-    return table(rows, (" ", "task", "status", "title", "waits for"))
+        rows.append((mark, entry["id"], entry["status"], clean(entry["title"], 200), note))
+    return table(rows, (" ", "task", "status", "title", "waits for"), keep=3)
 
 
 def _closed(entry: dict[str, Any]) -> str:

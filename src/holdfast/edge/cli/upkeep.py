@@ -103,7 +103,7 @@ def _shown(going: list[Kept]) -> str:
         )
         for kept in going
     ]
-    return table(rows, ("session", "last written", "bytes", "why", "goal"))
+    return table(rows, ("session", "last written", "bytes", "why", "goal"), keep=3)
 
 
 def _rotate_arguments(parser: argparse.ArgumentParser) -> None:

@@ -18,6 +18,7 @@ from threading import RLock
 from holdfast.core.ids import is_session_id
 from holdfast.core.stream import session_stream
 from holdfast.core.text import one_line
+from holdfast.edge.mcp import hints
 from holdfast.errors import Damaged, HoldfastError, Unavailable
 from holdfast.store.protocol import attachments_of
 from holdfast.typed import Any
@@ -181,7 +182,14 @@ class Desk:
                 workspace = open_workspace(self._where, by=name, channel="mcp")
             else:
                 first = known.workspace
-                workspace = Workspace(first.store, user=first.user, by=name, origin="agent", channel="mcp")
+                workspace = Workspace(
+                    first.store,
+                    user=first.user,
+                    by=name,
+                    origin="agent",
+                    channel="mcp",
+                    surroundings=first.surroundings,
+                )
             seat = self._seats[name] = Seat(workspace)
         return seat
 
@@ -192,7 +200,8 @@ class Desk:
         with self.lock:
             for seat in self._seats.values():
                 for fault in seat.workspace.publish():
-                    sys.stderr.write(f"holdfast mcp: {fault.where}: {fault.what}; {fault.action}.\n")
+                    action = hints.text(fault.action)
+                    sys.stderr.write(f"holdfast mcp: {fault.where}: {fault.what}; {action}.\n")
                 if self.beats and seat.last is not None and time.monotonic() - seat.beaten > BEAT_SECONDS:
                     seat.beaten = time.monotonic()
                     self._beat(seat, seat.last)

@@ -11,8 +11,8 @@ from holdfast.core.stream import checked_note, checked_stream, is_stream_name
 from holdfast.errors import Forbidden, Newer, Unavailable
 from holdfast.fs import durable, posix
 from holdfast.fs.port import FileSystem
-from holdfast.fs.symlinks import reject_symlinks
-from holdfast.git.refs import GitHead
+from holdfast.fs.symlinks import forget_passed, reject_symlinks
+from holdfast.git.refs import UNSEARCHED, GitHead, Repository, find_repository
 from holdfast.store.files import segments
 from holdfast.store.files.identity import WriterIdentity
 from holdfast.store.files.journal import JournalPolicy
@@ -42,8 +42,12 @@ class FilesEngine:
         fs: FileSystem = posix,
         bits: Callable[[int], int] = random_bits,
         journal_policy: JournalPolicy | None = None,
+        repository: Repository | None = UNSEARCHED,
     ) -> None:
         self.root = os.path.abspath(root)
+        if repository is UNSEARCHED:
+            repository = find_repository(fs, os.path.dirname(self.root))
+        self._repository = repository
         self.capabilities = Capabilities("files", True, True, True, self.root)
         self._fs = fs
         self._clock = clock
@@ -66,6 +70,7 @@ class FilesEngine:
             raise Forbidden(f"{self.root} is a link; a workspace must be a real folder.")
         if not stat.S_ISDIR(mode):
             raise Forbidden(f"{self.root} is not a folder.", hint="Move it aside; nothing in it was changed.")
+        forget_passed()
         self._reject_symlinks("local/locks")
         self._reject_symlinks("local/journals")
 
@@ -79,7 +84,7 @@ class FilesEngine:
             self.root,
             local,
             WriterIdentity(self._fs, local, self._bits, tag),
-            GitHead(self._fs, os.path.dirname(self.root)),
+            GitHead(self._fs, self._repository),
             self._clock,
             tag,
             self.get,
@@ -176,7 +181,7 @@ class FilesEngine:
 
     def folder_of(self, stream: str) -> str:
         """Where a stream's files lie: its own folder, or the archive's if it was archived."""
-        if not self.is_stream(stream) and self.is_archived(stream):
+        if self.is_archived(stream) and not self.is_stream(stream):
             return segments.archive_of(self.root, stream)
         return os.path.join(self.root, *stream.split("/"))
 

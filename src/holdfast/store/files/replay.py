@@ -119,9 +119,11 @@ def left(place: Place, stream: str, paths: list[str]) -> tuple[Fault, ...]:
     finally:
         for _, fd in dead:
             place.fs.close(fd)
-    what = "the journal of a process that died; commits in it may be missing here"
-    action = "the first command that can write to the workspace takes it over"
-    return tuple(Fault(stream, os.path.relpath(path, place.root), what, action=action) for path, _ in dead)
+    if not dead:
+        return ()
+    from holdfast.store.faults import PENDING_JOURNAL
+
+    return tuple(Fault(PENDING_JOURNAL, stream, os.path.relpath(path, place.root)) for path, _ in dead)
 
 
 class _Sound(Record):

@@ -411,16 +411,12 @@ class SegmentSet:
                 self._fs.close(fd)
 
     def faults(self, problems: tuple[Problem, ...]) -> tuple[Fault, ...]:
+        if not problems:
+            return ()
+        from holdfast.store.faults import DAMAGED_LINE
+
         return tuple(
-            Fault(
-                self.stream,
-                self._where(where),
-                what,
-                harmless=False,
-                action="the commit in this line is used"
-                if used
-                else "this line is left out, all others are used",
-            )
+            Fault(DAMAGED_LINE, self.stream, self._where(where), {"problem": what, "used": used})
             for where, what, used in problems
         )
 

@@ -34,12 +34,11 @@ PYTHON = {
     "pause": "session.pause()",
     "phase.enter": "session.enter_phase({name})",
     "phase.skip": "session.skip_to_phase({name}, {because})",
-    "plan.edit": "session.edit_plan({text}, plan={id})",
+    "plan.edit": "session.edit_plan({id}, {text})",
     "plan.propose": "session.propose_plan({title})",
     "plan.show": 'session.state["plans"]',
     "prefer": "workspace.me.preferences()",
     "recover": "workspace.recover()",
-    "ref.check": "session.stale()",
     "ref.drop": "session.unrefer({path})",
     "ref.list": 'session.state["references"]',
     "restore": "holdfast restore {session}",
@@ -67,7 +66,7 @@ class Use:
 
     __slots__ = ("arguments", "name")
 
-    def __init__(self, name: str, **arguments: str) -> None:
+    def __init__(self, name: str, /, **arguments: str) -> None:
         self.name = name
         self.arguments = arguments
 

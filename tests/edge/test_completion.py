@@ -79,24 +79,30 @@ def test_fish(script: Path, typed: str, offered: set[str]) -> None:
 
 def typed_into_zsh(script: Path, typed: str, wanted: str) -> str:
     """What a terminal shows once zsh has completed the words."""
-    process, terminal = pty.fork()
-    if not process:
-        os.environ.update(TERM="dumb", HOME=str(script.parent), PS1="> ")
-        os.execvp("zsh", ["zsh", "-f", "-i"])
-    shown = b""
-    os.write(terminal, f"autoload -Uz compinit; compinit -u -D; source {script}; echo re''ady\n".encode())
-    deadline = time.monotonic() + 30
-    sent = False
+    master, terminal = pty.openpty()
+    environment = {**os.environ, "TERM": "dumb", "HOME": str(script.parent), "PS1": "> "}
+    started = subprocess.Popen(
+        ["zsh", "-f", "-i"],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        env=environment,
+        start_new_session=True,
+    )
+    os.close(terminal)
+    os.write(master, f"autoload -Uz compinit; compinit -u -D; source {script}; echo re''ady\n".encode())
+    shown, sent, deadline = b"", False, time.monotonic() + 30
     with contextlib.suppress(OSError):  # the terminal is gone once the shell is
         while time.monotonic() < deadline and wanted.encode() not in shown.partition(b"\nready")[2]:
-            if not select.select([terminal], [], [], 0.2)[0]:
+            if not select.select([master], [], [], 0.2)[0]:
                 continue
-            shown += os.read(terminal, 4096)
+            shown += os.read(master, 4096)
             if not sent and b"\nready" in shown:
-                os.write(terminal, f"holdfast {typed}\t".encode())
+                os.write(master, f"holdfast {typed}\t".encode())
                 sent = True
-    os.close(terminal)
-    os.waitpid(process, 0)
+    started.kill()
+    started.wait()
+    os.close(master)
     return shown.decode(errors="replace")
 
 

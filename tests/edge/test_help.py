@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import __version__
 from holdfast.edge.cli import COMMANDS, EVERYDAY, GROUPS, hints, load, main
 from holdfast.edge.cli.overview import help_of
 from holdfast.edge.cli.repair import REPAIR
+from holdfast.version import __version__
 
 ROOT = Path(__file__).parents[2]
 WIDTH = 80

@@ -43,7 +43,7 @@ def _is_of(event_type: str, wanted: str) -> bool:
 def matching(handle: Handle, wanted: Filter, limit: int = 0) -> list[Commit]:
     """The newest commits that match, newest first; all of them if ``limit`` is 0."""
     found = []
-    for commit in handle.log(newest_first=True):
+    for commit in handle.stored_commits(newest_first=True):
         if wanted.takes(commit):
             found.append(commit)
             if len(found) == limit:
@@ -72,7 +72,7 @@ def find_thing(handle: Handle, short_id: str) -> list[dict[str, Any]]:
     wanted = short_id.lower()
     return [
         {"type": event.type, "at": commit.at, "by": commit.by, "origin": commit.origin, "data": event.data}
-        for commit in handle.log()
+        for commit in handle.stored_commits()
         for event in commit.events
         if any(str(event.data.get(key, "")).lower() == wanted for key in ("id", "supersedes", "decision"))
     ]
@@ -81,6 +81,9 @@ def find_thing(handle: Handle, short_id: str) -> list[dict[str, Any]]:
 def git_commits(handle: Handle, limit: int) -> list[dict[str, Any]]:
     """The git commits that name a session or hold its segments, newest first. ``limit`` 0: all."""
     from holdfast.git.integration import commits_of
-    from holdfast.store.files.segments import ids_in
+    from holdfast.store.protocol import git_backed
 
-    return commits_of(handle.workspace.where, last_part(handle.stream), limit, ids_in)
+    store = git_backed(handle.workspace.store)
+    return (
+        commits_of(store.root, last_part(handle.stream), limit, store.commit_ids) if store is not None else []
+    )

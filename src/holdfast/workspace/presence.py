@@ -16,6 +16,7 @@ from holdfast.errors import Conflict, Hint, HoldfastError, Refused, Unavailable,
 from holdfast.store.protocol import Fault, attachments_of, git_backed
 from holdfast.typed import TYPE_CHECKING, Any, Record
 from holdfast.workspace import discovery
+from holdfast.workspace.clock import wall_clock
 from holdfast.workspace.presence_folder import (
     Process,
     SharedFolder,
@@ -102,8 +103,6 @@ class Presence:
 
     def beat(self, session: str | None = None) -> None:
         """Write a heartbeat: this agent is working on a session (``user/id``)."""
-        from holdfast.workspace.workspace import wall_clock
-
         now = wall_clock()
         name = f"agents/{self._me}"
         age = self.folder.age_ms(name, now)
@@ -150,8 +149,6 @@ class Presence:
         return self._is_alive(record) is not None and not self.folder.is_of_here(str(record["worktree"]))
 
     def _is_old(self, record: dict[str, Any]) -> bool:
-        from holdfast.workspace.workspace import wall_clock
-
         return timestamps.parse(record["seen"]) < wall_clock() - GONE_MS
 
     def is_same_agent(self, record: dict[str, Any]) -> bool:
@@ -170,8 +167,6 @@ class Presence:
 
         If there are any, nothing is claimed, unless ``anyway``.
         """
-        from holdfast.workspace.workspace import wall_clock
-
         wanted = passed_value(self._workspace, [self._plain(path) for path in paths], "path")[0]
         self.beat()
         with self.folder.held("claims"):
@@ -216,10 +211,8 @@ class Presence:
     # -- leases -------------------------------------------------------------------------------------------
 
     def lease(self, session: str, *, anyway: bool = False) -> Lease:
-        """Take the lease on a session (``user/id``) that is free, or held by this process or a dead one. ``anyway``: also
-        one whose holder may be alive on another machine."""
-        from holdfast.workspace.workspace import wall_clock
-
+        """Take the lease on a session (``user/id``) that is free, or held by this process or a dead one. ``anyway``:
+        also one whose holder may be alive on another machine."""
         name = session.replace("/", "+")
         with self.folder.held(f"leases/{name}"):
             record = self.folder.get(f"leases/{name}")
@@ -260,7 +253,7 @@ class Presence:
             f"{said}, on another machine or in another container; nothing was changed.",
             hint=Hint(
                 "Whether it is still running cannot be checked from here. If you know that it is gone: ",
-                Use("claim.anyway"),
+                Use("lease.anyway", session=session),
                 ".",
             ),
         )

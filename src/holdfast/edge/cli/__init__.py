@@ -31,6 +31,8 @@ GROUPS = {
         "handoff": "handoffs",
         "sessions": "sessions",
         "switch": "sessions",
+        "archive": "upkeep",
+        "restore": "upkeep",
     },
     "Work": {
         "decide": "decisions",
@@ -86,12 +88,6 @@ GROUPS = {
         "verify": "checks",
         "sync": "checks",
         "schema": "checks",
-    },
-    "Archive": {
-        "archive": "upkeep",
-        "restore": "upkeep",
-        "prune": "upkeep",
-        "rotate": "upkeep",
     },
     "Agents, programs and shells": {
         "install": "hosts",
@@ -193,7 +189,7 @@ def _dispatch(given: list[str]) -> int:
     place = first_word(given)
     leading, name = given[:place], given[place] if place < len(given) else None
     if "-V" in leading or "--version" in leading:
-        from holdfast import __version__
+        from holdfast.version import __version__
 
         sys.stdout.write(f"holdfast {__version__}\n")
         return 0

@@ -14,11 +14,11 @@ from holdfast.edge.render import clean, fit, paint, plural, when
 from holdfast.errors import NotFound, Usage
 from holdfast.typed import Any
 from holdfast.views import state_json
+from holdfast.workspace.clock import wall_clock
 from holdfast.workspace.handle import Handle
 from holdfast.workspace.history import Filter, find_thing, matching
 from holdfast.workspace.person import Person
 from holdfast.workspace.session import Session
-from holdfast.workspace.workspace import wall_clock
 
 
 def _stream_arguments(parser: argparse.ArgumentParser) -> None:
@@ -181,7 +181,7 @@ def _show(arguments: argparse.Namespace) -> Output:
                 lines.append(paint(f"{when(entry['at'])}  {entry['type']}  by {clean(entry['by'])}", "bold"))
                 lines += [f"  {key}: {clean(value)}" for key, value in entry["data"].items()]
             return Output("\n".join(lines), {**named, "events": found})
-        state = handle.at(_point(arguments.at)) if arguments.at else handle.peek().state
+        state: dict[str, Any] = handle.at(_point(arguments.at)) if arguments.at else handle.peek().state
         contract = state_json.contract(state) if state["kind"] == "session" else state
         shown = json.dumps(contract, ensure_ascii=False, indent=2)
         return Output(clean(shown), {**named, "version": state["commits"], "state": state})
@@ -197,7 +197,7 @@ def _diff_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _diff(arguments: argparse.Namespace) -> Output:
     def act(handle: Handle, named: dict[str, str]) -> Output:
-        changes = handle.diff(_point(arguments.before), _point(arguments.after))
+        changes = handle.differences(_point(arguments.before), _point(arguments.after))
         lines = []
         for change in changes:
             lines.append(f"{paint(clean(change['what'], 80), 'bold')}: {change['change']}")

@@ -26,7 +26,7 @@ _FILES = (
 
 def page() -> str:
     """The page as roff."""
-    from holdfast import __version__
+    from holdfast.version import __version__
 
     lines = [
         f'.TH HOLDFAST 1 "" "holdfast {__version__}" "User Commands"',

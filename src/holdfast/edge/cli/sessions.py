@@ -59,14 +59,23 @@ def _stands(session: Session) -> Output:
         "state": shown,
         "damaged": [f"{fault.where}: {fault.what}" for fault in working_set.faults],
     }
-    return Output(fit(_status_text(session, shown)), data)
+    return Output(_status_text(session, shown), data)
 
 
 def _status_text(session: Session, shown: dict[str, Any]) -> str:
-    lines = [
+    version = session.peek().version
+    head = [
         paint(clean(shown["goal"], 300), "bold"),
-        f"session  {session.user}/{session.id}, version {session.peek().version}, {clean(shown['status'], 40)}",
+        f"session  {session.user}/{session.id}, version {version}, {clean(shown['status'], 40)}",
     ]
+    rest = [*_place_lines(shown), *_decision_lines(shown), *_open_lines(shown), *_other_lines(shown)]
+    rest.append(f"last     {when(shown['updated_at'])} by {clean(shown['updated_by'], 60)}")
+    return "\n".join([*map(fit, head), *_warnings(session, shown), *map(fit, rest)])
+
+
+def _warnings(session: Session, shown: dict[str, Any]) -> list[str]:
+    """Damage and contested values: never cut, however narrow the terminal is."""
+    lines = []
     for fault in session.peek().faults:
         lines.append(
             paint(f"damaged  {clean(fault.where)}: {clean(fault.what)}; see `holdfast doctor`", "red")
@@ -75,46 +84,56 @@ def _status_text(session: Session, shown: dict[str, Any]) -> str:
         rivals = ", ".join(f"{clean(r['value'], 60)} (by {clean(r['by'], 30)})" for r in contest["rivals"])
         said = f"{clean(contest['name'], 60)} is {clean(contest['value'], 60)}; also set: {rivals}"
         lines.append(paint(f"contested  {said}", "yellow"))
-    lines += _place_lines(shown)
+    return lines
+
+
+def _decision_lines(shown: dict[str, Any]) -> list[str]:
     decisions = shown["decisions"]
-    if decisions["made"]:
-        counted = f"{plural(decisions['made'], 'decision')}, {decisions['settled']:,} settled"
-        lines.append(f"decided  {counted}, {decisions['unsettled_count']:,} unsettled")
-    lines += _things(decisions["unsettled"], decisions["unsettled_count"], "text", "holdfast recover")
-    for name, title in (
-        ("blockers", "blocked"),
-        ("next_actions", "next"),
-        ("loops", "loops"),
-        ("risks", "risks"),
-    ):
+    if not decisions["made"]:
+        return []
+    counted = f"{plural(decisions['made'], 'decision')}, {decisions['settled']:,} settled"
+    return [
+        f"decided  {counted}, {decisions['unsettled_count']:,} unsettled",
+        *_things(decisions["unsettled"], decisions["unsettled_count"], "text", "holdfast recover"),
+    ]
+
+
+_OPEN = (
+    ("blockers", "blocked", "text", "holdfast blocker list"),
+    ("next_actions", "next", "text", "holdfast next list"),
+    ("loops", "loops", "title", "holdfast loop list"),
+    ("risks", "risks", "text", "holdfast risk list"),
+)
+"""What can be open: the part of the state, its title, the field with its text, and the command that lists all."""
+
+
+def _open_lines(shown: dict[str, Any]) -> list[str]:
+    lines = []
+    for name, title, key, command in _OPEN:
         part = shown[name]
         if part["open_count"]:
-            lines.append(f"{title.ljust(8)} {part['open_count']}")
-            lines += _things(
-                part["open"], part["open_count"], "title" if name == "loops" else "text", "--json"
-            )
-    batches = shown["batches"]
+            lines.append(f"{title.ljust(8)} {part['open_count']:,}")
+            lines += _things(part["open"], part["open_count"], key, command)
+    return lines
+
+
+def _other_lines(shown: dict[str, Any]) -> list[str]:
+    """Batches, imports, archive and token budget: what there is of them."""
+    lines = []
+    batches, imports, budget = shown["batches"], shown["imports"], shown["budget"]
     if batches["open_count"]:
-        lines.append(f"batches  {batches['open_count']}")
-        for batch in batches["open"]:
-            lines.append(
-                f"  {paint(clean(batch['id'], 30), 'yellow')}  {clean(batch['title'], 80)}: {_far(batch)}"
-            )
-    if shown["imports"]["last"]:
-        last = shown["imports"]["last"]
-        lines.append(
-            f"imports  {shown['imports']['count']:,}, last {clean(last['file'], 80)}: {last['taken']:,} imported, "
-            f"{plural(last['left'], 'line')} skipped"
-        )
+        lines.append(f"batches  {batches['open_count']:,}")
+    for batch in batches["open"]:
+        name = paint(clean(batch["id"], 30), "yellow")
+        lines.append(f"  {name}  {clean(batch['title'], 80)}: {_far(batch)}")
+    if last := imports["last"]:
+        done = f"{last['taken']:,} imported, {plural(last['left'], 'line')} skipped"
+        lines.append(f"imports  {imports['count']:,}, last {clean(last['file'], 80)}: {done}")
     if shown["archived_at"]:
-        lines.append(
-            paint(f"archived {when(shown['archived_at'])}; to restore it: holdfast restore", "yellow")
-        )
-    if shown["budget"] and shown["budget"]["total"]:
-        budget = shown["budget"]
+        lines.append(paint(f"archived {when(shown['archived_at'])}; to restore: holdfast restore", "yellow"))
+    if budget and budget["total"]:
         lines.append(f"tokens   {budget['used']:,} of {budget['total']:,}, {clean(budget['zone'], 20)}")
-    lines.append(f"last     {when(shown['updated_at'])} by {clean(shown['updated_by'], 60)}")
-    return "\n".join(lines)
+    return lines
 
 
 def _far(batch: dict[str, Any]) -> str:
@@ -207,7 +226,7 @@ def _resumed(session: Session, budget: int | None = None, claimed: Receipt | Non
         data["claim"] = {
             "id": claimed.id,
             "by": held["claimed_by"],
-            "at": claimed.at,
+            "at": claimed.timestamp,
             "repeated": claimed.repeated,
         }
     working_set = session.peek()
@@ -256,30 +275,42 @@ def _sessions(arguments: argparse.Namespace) -> Output:
             streams, total = workspace.page(arguments.user, arguments.limit)
         more = not arguments.archived and workspace.has_archive()
         current = workspace.current()
-        rows = []
-        for stream in streams:
-            state = Handle(workspace, stream).peek().state
-            rows.append(
-                {
-                    "session": last_part(stream),
-                    "user": owner(stream),
-                    "goal": contested.value(state["registers"], "goal", ""),
-                    "phase": contested.value(state["registers"], "phase"),
-                    "updated_at": state["updated"],
-                    "unsettled": len(state["decisions"]["open"]),
-                    "current": current == f"{owner(stream)}/{last_part(stream)}",
-                    "archived_at": (state["archived"] or {}).get("at"),
-                }
-            )
+        rows = [_row(workspace, stream, current) for stream in streams]
     if not arguments.archived:
         rows.sort(key=lambda row: row["updated_at"] or "", reverse=True)
+    data = {"sessions": rows, "total": total if rows else 0}
     if not rows:
-        said = "No archived sessions." if arguments.archived else "No sessions here."
-        if not arguments.archived:
-            said += (
-                " Archived sessions: --archived lists them." if more else " To start one: holdfast start GOAL"
-            )
-        return Output(said, {"sessions": [], "total": 0})
+        return Output("No archived sessions." if arguments.archived else _none(more), data)
+    text = _listed(rows)
+    if total > len(rows):
+        text += f"\n{total - len(rows):,} more: --limit N shows them."
+    return Output(f"{text}\n{_ARCHIVED}" if more else text, data)
+
+
+_ARCHIVED = "Archived sessions: --archived lists them."
+
+
+def _none(archived: bool) -> str:
+    """The answer where there is no session, and where to look for one."""
+    first = _ARCHIVED if archived else "To start one: holdfast start GOAL"
+    return f"No sessions here. {first}\nOther branches and worktrees: holdfast sessions --all"
+
+
+def _row(workspace: Workspace, stream: str, current: str | None) -> dict[str, Any]:
+    state = Handle(workspace, stream).peek().state
+    return {
+        "session": last_part(stream),
+        "user": owner(stream),
+        "goal": contested.value(state["registers"], "goal", ""),
+        "phase": contested.value(state["registers"], "phase"),
+        "updated_at": state["updated"],
+        "unsettled": len(state["decisions"]["open"]),
+        "current": current == f"{owner(stream)}/{last_part(stream)}",
+        "archived_at": (state["archived"] or {}).get("at"),
+    }
+
+
+def _listed(rows: list[dict[str, Any]]) -> str:
     several = len({row["user"] for row in rows}) > 1
     cells = [
         (
@@ -293,12 +324,7 @@ def _sessions(arguments: argparse.Namespace) -> Output:
         )
         for row in rows
     ]
-    text = table(cells, (" ", "session", "user", "last commit", "phase", "unsettled", "goal"), keep=4)
-    if total > len(rows):
-        text += f"\n{total - len(rows):,} more: --limit N shows them."
-    if more:
-        text += "\nArchived sessions: --archived lists them."
-    return Output(text, {"sessions": rows, "total": total})
+    return table(cells, (" ", "session", "user", "last commit", "phase", "unsettled", "goal"), keep=4)
 
 
 def _archived(workspace: Workspace, user: str | None, limit: int) -> tuple[list[str], int]:

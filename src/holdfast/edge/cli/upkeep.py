@@ -1,11 +1,11 @@
-"""archive, restore, prune, rotate."""
+"""archive, restore."""
 
 from __future__ import annotations
 
 import argparse
 
 from holdfast.core import timestamps
-from holdfast.edge.cli.command import Command, Output, open_here
+from holdfast.edge.cli.command import Command, Output, group, nothing, open_here
 from holdfast.edge.render import clean, day, paint, plural, table
 from holdfast.errors import Usage
 from holdfast.typed import TYPE_CHECKING
@@ -16,21 +16,25 @@ if TYPE_CHECKING:
 
 def _archive_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", nargs="?", help="the session (default: the current one)")
-    parser.add_argument("--list", action="store_true", help="list the archived sessions")
 
 
 def _archive(arguments: argparse.Namespace) -> Output:
     from holdfast.workspace import upkeep
 
     with open_here(arguments) as workspace:
-        if arguments.list:
-            found = [f"{session.user}/{session.id}" for session in upkeep.archived(workspace)]
-            return Output("\n".join(found) or "No archived sessions.", {"archived": found})
         session = upkeep.archive(workspace, arguments.id or arguments.session)
         place = f"{session.user}/{session.id}"
         return Output(
             f"Archived {place} (read-only).\nTo restore it: holdfast restore {place}", {"session": place}
         )
+
+
+def _list(arguments: argparse.Namespace) -> Output:
+    from holdfast.workspace import upkeep
+
+    with open_here(arguments) as workspace:
+        found = [f"{session.user}/{session.id}" for session in upkeep.archived(workspace)]
+    return Output("\n".join(found) or "No archived sessions.", {"archived": found})
 
 
 def _restore_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +69,7 @@ def _policy(arguments: argparse.Namespace) -> Policy:
 
 
 def _span(text: str) -> int:
-    from holdfast.workspace.workspace import wall_clock
+    from holdfast.workspace.clock import wall_clock
 
     now = wall_clock()
     return now - timestamps.parse(text, now)
@@ -133,11 +137,32 @@ def _rotate(arguments: argparse.Namespace) -> Output:
 
 
 COMMANDS = {
-    "archive": Command(
-        "Archive a session: read-only, in history/.",
-        _archive_arguments,
-        _archive,
-        ("holdfast archive", "holdfast archive 2026-01-21-a1b2c3d4", "holdfast archive --list"),
+    "archive": group(
+        "The archive: add a session, list it, prune it.",
+        {
+            "add": Command(
+                "Archive a session: read-only, in history/.",
+                _archive_arguments,
+                _archive,
+                ("holdfast archive add", "holdfast archive add 2026-01-21-a1b2c3d4"),
+            ),
+            "list": Command("List the archived sessions.", nothing, _list, ("holdfast archive list",)),
+            "prune": Command(
+                "Remove archived sessions by age, number or size.",
+                _prune_arguments,
+                _prune,
+                (
+                    "holdfast archive prune --older-than 90d",
+                    "holdfast archive prune --keep 50 --max-size 20MB --apply",
+                ),
+            ),
+            "rotate": Command(
+                "Archive complete sessions, then prune the archive.",
+                _rotate_arguments,
+                _rotate,
+                ("holdfast archive rotate --idle 7d", "holdfast archive rotate --idle 1d --keep 100"),
+            ),
+        },
     ),
     "restore": Command(
         "Move a session out of the archive.",
@@ -145,17 +170,5 @@ COMMANDS = {
         _restore,
         ("holdfast restore 2026-01-21-a1b2c3d4",),
         repairs=True,
-    ),
-    "prune": Command(
-        "Remove archived sessions by age, number or size.",
-        _prune_arguments,
-        _prune,
-        ("holdfast prune --older-than 90d", "holdfast prune --keep 50 --max-size 20MB --apply"),
-    ),
-    "rotate": Command(
-        "Archive complete sessions, then prune the archive.",
-        _rotate_arguments,
-        _rotate,
-        ("holdfast rotate --idle 7d", "holdfast rotate --idle 1d --keep 100"),
     ),
 }

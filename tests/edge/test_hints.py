@@ -135,7 +135,7 @@ def test_values_in_hints_are_quoted_for_the_shell() -> None:
 def test_braces_in_text_are_text() -> None:
     """Only forms have parameters: user text in a hint is shown as it is."""
     hint = Hint("Allowed: {name}, {0}. ", Use("phase.enter", name="{id}"))
-    assert cli.text(hint) == "Allowed: {name}, {0}. `holdfast phase '{id}'`"
+    assert cli.text(hint) == "Allowed: {name}, {0}. `holdfast phase enter '{id}'`"
 
 
 def test_a_traceback_shows_the_hint() -> None:

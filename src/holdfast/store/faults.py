@@ -87,6 +87,7 @@ HOOK_ERRORS = "hook-errors"
 
 # -- outcomes: what was done about a fault ------------------------------------------------------------------
 
+ACCEPTED = "accepted"
 CUT_OFF = "cut-off"
 MERGED = "merged"
 MOVED = "moved"
@@ -228,6 +229,7 @@ def _moved(data: Data) -> str:
 
 
 _DONE: dict[str, str | Callable[[Data], str]] = {
+    ACCEPTED: "no copy has them; the log goes on without them",
     CUT_OFF: "moved to local/quarantine/",
     MERGED: "merged from all sides",
     MOVED: _moved,

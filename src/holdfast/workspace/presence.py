@@ -253,7 +253,7 @@ class Presence:
             f"{said}, on another machine or in another container; nothing was changed.",
             hint=Hint(
                 "Whether it is still running cannot be checked from here. If you know that it is gone: ",
-                Use("claim.anyway"),
+                Use("lease.anyway", session=session),
                 ".",
             ),
         )

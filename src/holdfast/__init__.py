@@ -13,8 +13,8 @@ The names in ``__all__`` are the public API; docs/reference/api.md describes the
 from __future__ import annotations
 
 from holdfast.typed import TYPE_CHECKING
+from holdfast.version import __version__
 
-__version__ = "0.1.0"
 __all__ = [
     "Acting",
     "Activity",

@@ -18,8 +18,9 @@ from holdfast.recovery.files_store import FilesStore
 from holdfast.store import faults
 from holdfast.testing.crash.wrapped import CHANGES, Wrapped
 from holdfast.workspace import upkeep
+from holdfast.workspace.clock import wall_clock
 from holdfast.workspace.upkeep import DAY, Policy
-from holdfast.workspace.workspace import Workspace, wall_clock
+from holdfast.workspace.workspace import Workspace
 
 
 def work(workspace: Workspace, goal: str = "Work") -> holdfast.Session:

@@ -24,6 +24,8 @@ DAMAGED_SEGMENT = "damaged-segment"
 """A segment that was restored from git. Data: ``commits``, ``sources``, ``saved_as``."""
 BEHIND_GIT = "behind-git"
 """A segment that lacks commits which git has. Data: ``commits``."""
+LOST_COMMITS = "lost-commits"
+"""Commits that this place had read, gone from a segment that was cut or overwritten in place. Data: ``commits``."""
 REMOVED_COMMITS = "removed-commits"
 """Commits that git removed from the working tree before a git commit had them. Data: ``commits``."""
 REMOVED_TEXT = "removed-text"
@@ -144,6 +146,7 @@ _WHAT: dict[str, str | Callable[[Data], str]] = {
     TORN_TAIL: lambda data: f"{data['bytes']:,} bytes after the last complete line",
     DAMAGED_SEGMENT: "a damaged segment",
     BEHIND_GIT: lambda data: f"it lacks {_commits(data)} that git has",
+    LOST_COMMITS: lambda data: f"{_commits(data)} lost: the segment was cut or overwritten",
     REMOVED_COMMITS: lambda data: (
         f"{_commits(data)} that git removed from the working tree before a git commit had them"
     ),
@@ -186,6 +189,7 @@ _REMEDY: dict[str, Hint | Callable[[Data], Hint]] = {
         else Hint("another writer's; not read")
     ),
     BEHIND_GIT: Hint(Use("doctor.fix"), " restores them from git"),
+    LOST_COMMITS: Hint(Use("heal"), " restores them from a copy, if there is one"),
     REMOVED_COMMITS: Hint(Use("heal"), " recovers them"),
     PENDING_JOURNAL: Hint("the first command that can write to the workspace replays it"),
     MISPLACED_SEGMENT: Hint("not read; ", Use("heal"), " moves it where it belongs"),

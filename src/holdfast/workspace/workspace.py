@@ -25,6 +25,7 @@ from holdfast.store.protocol import (
 from holdfast.store.url import file_path, is_url, open_store
 from holdfast.typed import TYPE_CHECKING, Any, Self
 from holdfast.workspace import discovery, publish, secrets_filter
+from holdfast.workspace.clock import wall_clock
 from holdfast.workspace.handle import Handle
 from holdfast.workspace.session import Session
 from holdfast.workspace.thread_lock import ThreadLock
@@ -49,11 +50,6 @@ _ELSEWHERE = Hint(
     Use("heal"),
     " recovers.",
 )
-
-
-def wall_clock() -> int:
-    """Milliseconds since 1970."""
-    return time.time_ns() // 1_000_000
 
 
 @lru_cache(maxsize=8)  # a server asks before every call
@@ -430,6 +426,7 @@ class Workspace:
                     if isinstance(handle, Session):
                         found += publish.publish(handle)
                     handle.settle_down()
+                self._mirror(handle.stream)
             except HoldfastError as error:
                 from holdfast.store.faults import UNWRITTEN_VIEW
 
@@ -437,6 +434,11 @@ class Workspace:
                 data = {"problem": error.message}
                 found.append(Fault(UNWRITTEN_VIEW, handle.stream, handle.stream, data, harmless=True))
         return found
+
+    def _mirror(self, stream: str) -> None:
+        store = git_backed(self.store)
+        if store is not None and store.in_git:
+            store.mirror(stream)
 
     def close(self) -> None:
         """Write the views of changed sessions, and close the store."""

@@ -62,7 +62,7 @@ def test_two_edits_are_contested_and_not_approved_before_that_is_settled(world: 
     world.meet()
     (contest,) = contested.contests(first.state["registers"])
     assert contest["name"] == "plan PLAN-1"
-    with pytest.raises(Refused, match="edited .* concurrently"):
+    with pytest.raises(Refused, match=r"edited .* concurrently"):
         first.approve_plan()
     first.edit_plan(None, "both")
     first.approve_plan()

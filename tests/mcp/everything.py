@@ -177,7 +177,7 @@ class Everything:
     def slow(self, method: str, params: Json) -> bool:
         return False
 
-    def rest(self) -> None:
+    def idle(self) -> None:
         """Nothing can wait here."""
 
 

@@ -139,7 +139,7 @@ def test_the_token_is_kept_for_the_owner_alone(project: Path) -> None:
         [*COMMAND, "--http"], cwd=project, env=environment(), capture_output=True, text=True
     )
     assert done.returncode == 7
-    assert "can be read by others" in done.stderr
+    assert "is readable by others" in done.stderr
     path.unlink()
     path.symlink_to("/etc/hostname")
     done = subprocess.run(
@@ -161,7 +161,7 @@ def test_a_token_that_came_with_a_clone_is_refused(project: Path) -> None:
         [*COMMAND, "--http"], cwd=project, env=environment(), capture_output=True, text=True
     )
     assert done.returncode == 7
-    assert "not made in this place" in done.stderr
+    assert "not created here" in done.stderr
     (local / "mcp-token").unlink()
     with HttpServer(project) as server:
         assert server.ask("tools/list").status == 200

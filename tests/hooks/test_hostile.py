@@ -216,13 +216,13 @@ def test_a_payload_over_the_limit(started: Path, call: Call, monkeypatch: pytest
     """What is larger than we read is said so in the log."""
     monkeypatch.setattr(hooks, "LARGEST", 1_000)
     assert call("claude", {"prompt": "x" * 2_000}, "UserPromptSubmit") == ""
-    assert "no JSON object" in errors(started)
+    assert "not a JSON object" in errors(started)
 
 
 def test_an_unknown_host(started: Path, call: Call) -> None:
     """A host that we do not know gets no answer and a line in the log; nothing is raised."""
     assert call("emacs", {}) == ""
-    assert "no host 'emacs'" in errors(started)
+    assert "unknown host 'emacs'" in errors(started)
 
 
 def test_errors_are_shown_by_doctor_and_bounded(
@@ -307,7 +307,7 @@ def test_a_lock_that_nobody_gives_back(started: Path, tmp_path: Path) -> None:
         )
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
         assert time.monotonic() - before < 10
-        assert "no end after 1 seconds" in errors(started)
+        assert "timed out after 1 s" in errors(started)
     finally:
         process.send_signal(signal.SIGKILL)
         process.communicate()

@@ -211,7 +211,7 @@ def test_other_servers_of_our_name_are_refused(place: Place) -> None:
     """An MCP server that somebody else called holdfast is not replaced."""
     own = '{"mcpServers": {"holdfast": {"command": "ropes", "args": []}}}'
     path = write(targets("cursor", place, COMMAND)[1], own)
-    with pytest.raises(Refused, match="not put there by holdfast"):
+    with pytest.raises(Refused, match="not added by holdfast"):
         install(["cursor"], place)
     assert path.read_text() == own
 
@@ -376,7 +376,7 @@ def test_how_hosts_call_holdfast(place: Place, tmp_path: Path, monkeypatch: pyte
     (beside / "holdfast").write_text("")
     (beside / "holdfast").chmod(0o755)
     done = install(["claude"], nowhere)
-    assert (done.command, done.everywhere) == (str(beside / "holdfast"), False)
+    assert (done.command, done.portable) == (str(beside / "holdfast"), False)
     text = Path(targets("claude", place, COMMAND)[0].path).read_text()
     assert f"'{beside / 'holdfast'}' hook claude" in text
     assert install(["claude"], nowhere).changes == []
@@ -411,7 +411,7 @@ def test_as_a_person_types_it(
 
 def test_a_name_that_is_no_host(place: Place) -> None:
     """A host that we do not know is a mistake of usage."""
-    with pytest.raises(Usage, match="no host 'emacs'"):
+    with pytest.raises(Usage, match="Unknown host 'emacs'"):
         uninstall(["emacs"], place)
 
 

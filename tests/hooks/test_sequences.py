@@ -169,7 +169,7 @@ def test_what_hooks_put_before_a_prompt_is_not_kept(started: Path, call: Call) -
 def test_a_fresh_workspace(project: Path, call: Call) -> None:
     """No session: the start says so, the first prompt begins one with its first line as the goal."""
     said = context("claude", call("claude", claude(project, "SessionStart", source="startup")))
-    assert "no work is under way" in said
+    assert "No session is open" in said
     call("claude", claude(project, "UserPromptSubmit", prompt="/model opus", prompt_id="1"))
     call("claude", claude(project, "UserPromptSubmit", prompt="<task-notification>", prompt_id="2"))
     with holdfast.open() as workspace:
@@ -316,7 +316,7 @@ def test_another_agent_on_the_same_file(started: Path, call: Call) -> None:
     other = other_agent(started)
     try:
         edit = fixture("claude", "PostToolUse-Write", started)
-        assert "bob is at work on «made.txt» too" in context("claude", call("claude", edit))
+        assert "bob is also working on «made.txt»" in context("claude", call("claude", edit))
         (started / "made.txt").write_text("two\n")
         assert call("claude", edit) == ""
         said = context("claude", call("claude", claude(started, "SessionStart", source="resume")))

@@ -59,7 +59,7 @@ def install_output(done: Done, *, dry_run: bool = False) -> Output:
             lines.append(f"{done.workspace} is ready.")
         lines.append(f"{names}: installed. `holdfast uninstall {' '.join(done.hosts)}` takes it out again.")
         lines += [NOTES[host] for host in done.hosts if host in NOTES]
-    if not done.everywhere:
+    if not done.portable:
         lines.append(
             f"holdfast is not on PATH, so its place on this machine was written: {done.command}. Put it on PATH and "
             "install again before you share these settings."

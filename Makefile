@@ -24,7 +24,7 @@ hosts: $(VENV)/.package $(VENV)/.test
 	-$(BIN)/python tests/hosts/setup.py
 	$(BIN)/python -m pytest -m hosts tests/hosts tests/packages
 
-# The long versions of the crash laboratory: FACTOR times the counts of `make test`.
+# The long versions of the crash tests: FACTOR times the counts of `make test`.
 FACTOR ?= 20
 torture: $(VENV)/.package $(VENV)/.test
 	HOLDFAST_TORTURE=$(FACTOR) $(BIN)/python -m pytest -n $(JOBS) tests/crash tests/concurrency tests/git

@@ -171,7 +171,7 @@ class _SessionAppender(Appender):
 class _StoreAppender(Appender):
     def __init__(self, where: str) -> None:
         from holdfast.core.codec import Draft, Event, content_of
-        from holdfast.store.protocol import Given, Planned
+        from holdfast.store.protocol import PrebuiltCommit, PreparedCommit
 
         self.workspace = _open(where)
         self.store = self.workspace.store
@@ -179,9 +179,9 @@ class _StoreAppender(Appender):
         self.cursor = self.store.read(self.stream).cursor
         self.number = 0
 
-        def plan(number: int) -> Given:
+        def plan(number: int) -> PrebuiltCommit:
             draft = Draft((Event(EVENT, record(number)),), USER, "agent")
-            return Given(Planned(draft, {}, content_of(draft)), lambda ground: None)
+            return PrebuiltCommit(PreparedCommit(draft, {}, content_of(draft)), lambda context: None)
 
         self.plan = plan
 

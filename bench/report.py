@@ -245,4 +245,4 @@ def _mcp(rows: Sequence[Row]) -> str:
 def _targets(verdicts: Sequence[Row]) -> str:
     heads = ("target", "wanted", "aim", "measured", "")
     body = [(v["target"], v["wanted"], v["aim"], v["measured"], v["verdict"]) for v in verdicts]
-    return _table("7. Figures to reach", heads, body)
+    return _table("7. Targets", heads, body)

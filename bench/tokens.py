@@ -217,7 +217,7 @@ def main() -> int:
             row[at] += value
     columns = ["{:14}", *["{:>9}"] * 5]
     line = f"| {' | '.join(columns)} |" if options.markdown else " ".join(columns)
-    print(line.format("kind", "letters", "tokens", "tune", "held-out", "chars/4"))
+    print(line.format("kind", "chars", "tokens", "tune", "held-out", "chars/4"))
     if options.markdown:
         print("|---|---:|---:|---:|---:|---:|")
     for kind in dict.fromkeys(kind for kind, _ in sums):

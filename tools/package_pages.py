@@ -49,8 +49,8 @@ PAGES = {
         "`/holdfast:add-loop`, …",
         "gemini extensions install packages/gemini/holdfast",
         "gemini extensions uninstall holdfast",
-        "Gemini CLI has no event after a compression; the brief comes again with the next prompt. In `gemini -p` the "
-        "brief stands before the prompt, so that a slash command there is not taken for one.",
+        "Gemini CLI has no event after a compression; the next prompt provides the brief again. In `gemini -p` the "
+        "brief precedes the prompt, so a slash command there is not run as one.",
     ),
     "opencode": Page(
         "holdfast for OpenCode",
@@ -72,10 +72,10 @@ PAGES = {
         "server, as files "
         "of a project.",
         "cp -r .github <project>/\ncp .mcp.json <project>/     # merge it if the project has one",
-        "rm .github/hooks/holdfast.json     # and take `holdfast` out of .mcp.json",
+        "rm .github/hooks/holdfast.json     # and remove `holdfast` from .mcp.json",
         "Copilot CLI also runs the hooks in `.claude/settings.json`. If both are there an event arrives "
         "twice, and holdfast "
-        "keeps it once.",
+        "records it once.",
     ),
     "vscode": Page(
         "holdfast for VS Code",
@@ -83,10 +83,10 @@ PAGES = {
         "server, as files of a "
         "project.",
         "cp -r .github .vscode <project>/     # merge .vscode/mcp.json if the project has one",
-        "rm .github/hooks/holdfast.json     # and take `holdfast` out of .vscode/mcp.json",
-        "Made from the documentation of VS Code, where hooks are a preview; not run in the editor itself. "
+        "rm .github/hooks/holdfast.json     # and remove `holdfast` from .vscode/mcp.json",
+        "Made from the documentation of VS Code, where hooks are a preview; not tested in the editor. "
         "Copilot CLI reads "
-        "the same folder: in a project that uses both, take the file of the Copilot package alone.",
+        "the same folder: in a project that uses both, use only the file of the Copilot package.",
     ),
     "cursor": Page(
         "holdfast for Cursor",
@@ -94,8 +94,8 @@ PAGES = {
         "MCP server and a "
         "rule, as files of a project.",
         "cp -r .cursor <project>/     # merge hooks.json and mcp.json if the project has them",
-        "rm .cursor/rules/holdfast.mdc     # and take holdfast out of .cursor/hooks.json and .cursor/mcp.json",
-        "Experimental: made from descriptions of Cursor's hooks, not run in Cursor. The rule alone works "
+        "rm .cursor/rules/holdfast.mdc     # and remove holdfast from .cursor/hooks.json and .cursor/mcp.json",
+        "Experimental: made from descriptions of Cursor's hooks, not tested in Cursor. The rule alone works "
         "without hooks.",
     ),
 }
@@ -107,7 +107,7 @@ def readme(host: str) -> str:
     lines = [f"# {page.title}", "", guidance.SUMMARY, "", page.holds, ""]
     lines += ["It needs the `holdfast` command on PATH (from a clone: `pipx install .`), and a"]
     lines += [
-        "project in which `holdfast init` was run; anywhere else it stays silent. `holdfast install` does "
+        "project in which `holdfast init` was run; anywhere else it does nothing. `holdfast install` does "
         "the same as"
     ]
     lines += ["the steps below and can undo them exactly.", ""]
@@ -127,7 +127,7 @@ def readme(host: str) -> str:
     ]
     if page.note:
         lines += ["## Good to know", "", page.note, ""]
-    lines += ["## What is kept", ""]
+    lines += ["## What is stored", ""]
     lines += [
         "Decisions, tasks, open questions, names of edited files, failed commands and the first line of "
         "prompts, in"
@@ -136,7 +136,7 @@ def readme(host: str) -> str:
         "`.state/` of the project and nowhere else. Never the environment of the host. Secrets are replaced "
         "before"
     ]
-    lines += ["anything is written. Stored text is given back to agents as quoted data."]
+    lines += ["anything is written. Agents get stored text as quoted data."]
     return "\n".join(lines) + "\n"
 
 
@@ -162,7 +162,7 @@ OVERVIEW = "\n".join(
     ]
 )
 
-CODEX_CONFIG = "# Merge into ~/.codex/config.toml. The hooks stand in hooks.json beside it.\n\n"
+CODEX_CONFIG = "# Merge into ~/.codex/config.toml. The hooks are in hooks.json beside it.\n\n"
 
 OPENCODE_PACKAGE: dict[str, Any] = {
     "name": "holdfast-opencode",

@@ -9,23 +9,25 @@ import pytest
 
 from holdfast.core.codec import Draft, Event
 from holdfast.errors import Conflict, Refused
-from holdfast.store.protocol import Given, Ground, Planned
+from holdfast.store.protocol import AppendContext, PrebuiltCommit, PreparedCommit
 from holdfast.testing.crash.run import opener
 
-PLANNED = Planned(Draft((Event("x.y", {}),), "kim", "tool"), {})
+PREPARED = PreparedCommit(Draft((Event("x.y", {}),), "kim", "tool"), {})
 
 
-def _plan(ground: Ground) -> Planned:
-    return PLANNED
+def _plan(context: AppendContext) -> PreparedCommit:
+    return PREPARED
 
 
-def _refuse(ground: Ground) -> Planned:
+def _refuse(context: AppendContext) -> PreparedCommit:
     raise Refused("a rule said no")
 
 
 @pytest.mark.parametrize("engine", ["files", "sqlite"])
-@pytest.mark.parametrize("unread", [True, False], ids=["unread", "read"])
-def test_a_refused_append_does_not_hide_what_others_wrote(tmp_path: Path, engine: str, unread: bool) -> None:
+@pytest.mark.parametrize("prebuilt", [True, False], ids=["prebuilt", "rule"])
+def test_a_refused_append_does_not_hide_what_others_wrote(
+    tmp_path: Path, engine: str, prebuilt: bool
+) -> None:
     """After a refusal, an old cursor and an old version are a conflict, whatever was looked at meanwhile."""
     one, other = opener(engine)(str(tmp_path)), opener(engine)(str(tmp_path))
     first = one.append("project", _plan)
@@ -33,8 +35,8 @@ def test_a_refused_append_does_not_hide_what_others_wrote(tmp_path: Path, engine
     first = one.append("project", _plan)
     second = one.append("project", _plan, cursor=first.cursor)
     other.append("project", _plan)
-    if unread:
-        hurried = Given(PLANNED, _refuse, unread=True)
+    if prebuilt:
+        hurried = PrebuiltCommit(PREPARED, _refuse)
         with pytest.raises(Conflict):
             one.append("project", hurried, cursor=first.cursor, expect=99)
     else:

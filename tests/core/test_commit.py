@@ -54,7 +54,7 @@ def faults(lines: list[bytes]) -> list[str | None]:
     for line in lines:
         found.append(codec.fault_of(line, previous))
         if previous is not None:
-            assert codec.following(line, previous) == (None if found[-1] else codec.sum_of(line))
+            assert codec.verify_chained(line, previous) == (None if found[-1] else codec.sum_of(line))
         previous = None if found[-1] else codec.sum_of(line)
     return found
 
@@ -143,7 +143,7 @@ def test_foreign_lines_are_named(line: bytes, what: str) -> None:
     """What is no commit at all is called what it is."""
     for previous in (GENESIS, None):
         assert what in (codec.fault_of(line, previous) or "")
-    assert codec.following(line, GENESIS) is None
+    assert codec.verify_chained(line, GENESIS) is None
 
 
 @pytest.mark.parametrize("version", [2, 3, 10, 999])

@@ -99,12 +99,12 @@ def _history(fixture: Fixture) -> None:
 
 
 def _journals(fixture: Fixture) -> None:
-    fixture.habit = JOURNALS
+    fixture.journal_policy = JOURNALS
 
 
 def _busy(fixture: Fixture) -> None:
     fixture.settle_folders()
-    fixture.habit = JOURNALS
+    fixture.journal_policy = JOURNALS
     fixture.cursors = {}
 
 

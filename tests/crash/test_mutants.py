@@ -147,7 +147,7 @@ def test_a_journal_that_goes_before_its_segment_is_synced_is_caught(monkeypatch:
         honest(place, handle, name, entries)
 
     def taken_over(fixture: Fixture) -> None:
-        fixture.habit = JOURNALS
+        fixture.journal_policy = JOURNALS
         dying = KilledAt(fixture.fs, 1 << 30)
         fixture.append(fixture.store(dying))
         dying.die()

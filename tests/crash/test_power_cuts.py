@@ -6,7 +6,6 @@ import os
 
 import pytest
 
-from holdfast.store.sqlite import database
 from holdfast.testing import scale
 from holdfast.testing.crash.power_cut import MODES, LoopDisk, missing
 from holdfast.testing.crash.run import CARELESS, torture
@@ -43,7 +42,7 @@ def test_no_acknowledged_commit_is_lost(engine: str, mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda value: value or "default")
-@pytest.mark.parametrize("version", range(1, database.VERSION))
+@pytest.mark.parametrize("version", [1])
 def test_a_migration_survives_the_cut(version: int, mode: str) -> None:
     """A database of an older release whose migration loses power is whole, and migrated at the next opening."""
     cuts = scale.scaled(MIGRATION_CUTS)

@@ -10,6 +10,7 @@ import pytest
 
 import holdfast
 from holdfast.core import codec
+from holdfast.store.files.segments import name_of
 
 ID = "02000000000000ff-abcdefgh"
 WRONG: list[dict[str, Any]] = [
@@ -28,7 +29,7 @@ def test_the_log_shows_all_other_commits(project: Path, parts: dict[str, Any]) -
         session = workspace.start("go on")
     record = {"v": 1, "id": ID, "at": "2026-01-21T14:30:00.000Z", "by": "mallory", "origin": "agent"}
     body = json.dumps({**record, "events": [], **parts}, separators=(",", ":")).encode()[:-1]
-    segment = project / ".state" / "events" / session.stream / "abcdefgh-1.jsonl"
+    segment = project / ".state" / "events" / session.stream / name_of(session.stream, "abcdefgh", 1)
     segment.write_bytes(body + b',"sum":"%b"}\n' % codec.chain(codec.GENESIS, body).encode())
     with holdfast.open() as workspace:
         again = workspace.session(session.id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import holdfast
+from holdfast.store.files.segments import name_of
 
 
 def test_plain_numbers_are_still_understood(project: Path) -> None:
@@ -17,7 +18,7 @@ def test_plain_numbers_are_still_understood(project: Path) -> None:
     segment = next((folder / "events" / stream).iterdir())
     _, decided = segment.read_bytes().splitlines(keepends=True)
     segment.rename(project / "elsewhere")
-    segment.with_name("zzzzzzzz-1.jsonl").write_bytes(decided)
+    segment.with_name(name_of(stream, "zzzzzzzz", 1)).write_bytes(decided)
     with holdfast.open(folder) as workspace:
         session = workspace.session(name)
         assert not session.state["starter"]

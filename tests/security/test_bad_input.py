@@ -213,9 +213,6 @@ def test_no_folder_of_a_workspace_may_be_a_link(
         segment.write(b"a torn tail")
     link = state / place
     outside.mkdir()
-    for old in ("events", "kim/events"):  # where earlier versions had segments, which doctor --fix moves
-        (outside / old).mkdir(parents=True)
-        (outside / old / "abcdefgh-1.jsonl").write_bytes(segment_of(project, session).read_bytes())
     if link.is_dir():
         for path in sorted(link.rglob("*")):
             target = outside / path.relative_to(link)

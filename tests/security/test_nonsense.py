@@ -13,6 +13,7 @@ import holdfast
 from holdfast.core import codec, ids
 from holdfast.errors import Damaged
 from holdfast.store.files.padding import line_of
+from holdfast.store.files.segments import name_of
 from holdfast.testing.crash.run import opener
 from holdfast.workspace.workspace import Workspace
 
@@ -89,7 +90,7 @@ def smuggle(place: tuple[str, Path], stream: str, content: bytes) -> str:
     """Put a line with a right sum behind a session's commits; returns how people are told where it is."""
     engine, folder = place
     if engine == "files":
-        segment = folder / ".state" / "events" / stream / f"{WRITER}-1.jsonl"
+        segment = folder / ".state" / "events" / stream / name_of(stream, WRITER, 1)
         segment.write_bytes(content + b',"sum":"%b"}\n' % codec.chain(codec.GENESIS, content).encode())
         return f"events/{stream}/{segment.name}:1"
     db = sqlite3.connect(folder / "state.db", isolation_level=None)

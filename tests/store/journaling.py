@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from holdfast.store.files.engine import FilesStore
-from holdfast.store.files.journal import BLOCK, Entry, Habit, entries_in
+from holdfast.store.files.journal import BLOCK, Entry, JournalPolicy, entries_in
 from holdfast.testing.plans import texts, wall_clock
 
 STREAM = "sessions/ada/2026-01-21-a1b2c3d4"
@@ -18,10 +18,10 @@ AFTER = 3
 PROGRAM = """
 import sys
 from holdfast.store.files.engine import FilesStore
-from holdfast.store.files.journal import Habit
+from holdfast.store.files.journal import JournalPolicy
 from holdfast.testing.plans import saying, wall_clock
 root, stream, name, after, size = sys.argv[1:]
-store = FilesStore(root, clock=wall_clock, habit=Habit(after=int(after), size=int(size)))
+store = FilesStore(root, clock=wall_clock, journal_policy=JournalPolicy(after=int(after), size=int(size)))
 cursor, number = None, 0
 for line in sys.stdin:
     for _ in range(int(line)):
@@ -82,8 +82,8 @@ def killed(
     return said
 
 
-def opened(root: Path, habit: Habit | None = None) -> FilesStore:
-    return FilesStore(str(root), clock=wall_clock, habit=habit)
+def opened(root: Path, journal_policy: JournalPolicy | None = None) -> FilesStore:
+    return FilesStore(str(root), clock=wall_clock, journal_policy=journal_policy)
 
 
 def journals(root: Path) -> list[Path]:

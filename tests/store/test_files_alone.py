@@ -26,11 +26,11 @@ from holdfast.core.codec import Draft, Event, content_of
 from holdfast.errors import Conflict
 from holdfast.store.files.engine import FilesStore
 from holdfast.store.files.fast_append import StreamAlone
-from holdfast.store.files.journal import BLOCK, Habit
+from holdfast.store.files.journal import BLOCK, JournalPolicy
 from holdfast.store.files.segments import FULL
 from holdfast.store.files.stream_note import ALONE, LAG_MS
 from holdfast.store.files.writer_state import decode_memory
-from holdfast.store.protocol import Appended, Cursor, Given, Planned
+from holdfast.store.protocol import Appended, Cursor, PrebuiltCommit, PreparedCommit
 
 
 @pytest.fixture
@@ -66,15 +66,15 @@ class Twin:
             str(folder / ".state"),
             clock=lambda: self.now,
             bits=Random(7).getrandbits,
-            habit=Habit(after=1, size=8 * BLOCK, window=2 * BLOCK),
+            journal_policy=JournalPolicy(after=1, size=8 * BLOCK, window=2 * BLOCK),
         )
         self.cursor: Cursor = None
 
-    def append(self, length: int, later: int, *, known: bool, quiet: bool) -> Appended:
+    def append(self, length: int, later: int, *, known: bool) -> Appended:
         self.now += later
         draft = Draft((Event("x.test", {"text": "w" * length}),), "ada", "agent")
-        planned = Planned(draft, {}, content_of(draft), quiet)
-        plan = Given(planned, lambda ground: None) if known else lambda ground: planned
+        prepared = PreparedCommit(draft, {}, content_of(draft))
+        plan = PrebuiltCommit(prepared, lambda context: None) if known else lambda context: prepared
         done = self.store.append(STREAM, plan, self.cursor)
         self.cursor = done.cursor
         return done
@@ -88,7 +88,7 @@ class Twin:
 
 
 STEPS = st.lists(
-    st.tuples(st.sampled_from([0, 30, 200, 5000, 9000]), st.sampled_from([0, 1, LAG_MS]), st.booleans()),
+    st.tuples(st.sampled_from([0, 30, 200, 5000, 9000]), st.sampled_from([0, 1, LAG_MS])),
     min_size=5,
     max_size=40,
 )
@@ -97,18 +97,18 @@ STEPS = st.lists(
 @settings(max_examples=40, deadline=None)
 @given(steps=STEPS)
 def test_the_short_way_leaves_what_the_long_way_leaves(
-    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int, bool]]
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int]]
 ) -> None:
     """Whatever is written when: segment, note, cursor and answer are the same, byte for byte, on both ways."""
     short, long = (Twin(tmp_path_factory.mktemp(name)) for name in ("short", "long"))
     long.now = short.now
     gone: list[bool] = []
-    for length, later, quiet in steps:
+    for length, later in steps:
         with pytest.MonkeyPatch.context() as patch:
             tried = watch(patch, StreamAlone, "_append_alone")
-            one = short.append(length, later, known=True, quiet=quiet)
+            one = short.append(length, later, known=True)
         gone += tried
-        two = long.append(length, later, known=False, quiet=quiet)
+        two = long.append(length, later, known=False)
         assert one._replace(cursor=None) == two._replace(cursor=None)
         assert [one.cursor[key] for key in "nhef"] == [two.cursor[key] for key in "nhef"]
         assert short.noted() == long.noted()
@@ -177,7 +177,7 @@ def test_a_full_segment_ends_the_short_way(writer: Writer, tmp_path: Path) -> No
     text = "word " * 50_000
     for _ in range(FULL // len(text) + 2):
         draft = Draft((Event("x.test", {"text": text}),), "ada", "agent")
-        plan = Given(Planned(draft, {}, content_of(draft)), lambda ground: None)
+        plan = PrebuiltCommit(PreparedCommit(draft, {}, content_of(draft)), lambda context: None)
         writer.cursor = writer.store.append(STREAM, plan, writer.cursor).cursor
     first, *others = segments(tmp_path)
     assert others

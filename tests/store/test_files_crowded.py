@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
 import pytest
-from tests.store.short_ways import watch
 
 import holdfast
 from holdfast.core import fold as folding
-from holdfast.core.codec import GENESIS, Commit, Draft, Event, content_of, encode, sum_of
+from holdfast.core.codec import GENESIS, Commit, Draft, Event, content_of, encode
 from holdfast.core.fold import blank, fold
 from holdfast.core.ids import ZERO, next_id
-from holdfast.errors import Conflict, Unavailable
+from holdfast.errors import Conflict
 from holdfast.store.files.engine import FilesStore
-from holdfast.store.files.journal import Habit
-from holdfast.store.files.padding import line_of
-from holdfast.store.files.segments import shifted
-from holdfast.store.files.stream_beside import StreamBeside
+from holdfast.store.files.journal import JournalPolicy
+from holdfast.store.files.segments import name_of
 from holdfast.store.files.writer_state import decode_memory
-from holdfast.store.protocol import Appended, Cursor, Given, Ground, Planned
+from holdfast.store.protocol import AppendContext, Appended, Cursor, PrebuiltCommit, PreparedCommit
 from holdfast.workspace import scaffold
-from holdfast.workspace.session import Session
-from holdfast.workspace.snapshot import CALM
 
 STREAM = "sessions/ada/2026-01-21-a1b2c3d4"
 FOREIGN = "00000000"
@@ -43,24 +37,21 @@ class Writer:
 
     def __init__(self, folder: Path, *, busy: bool = False) -> None:
         self.store = FilesStore(
-            str(folder / ".state"), clock=wall_clock, habit=Habit(after=1 if busy else 1000)
+            str(folder / ".state"), clock=wall_clock, journal_policy=JournalPolicy(after=1 if busy else 1000)
         )
         self.cursor: Cursor = None
         self.seen: list[bytes] = []
         self.lengths = count()
 
-    def append(
-        self, *, unread: bool = False, expect: int | None = None, numbers: dict[str, int] | None = None
-    ) -> Appended:
-        def look(ground: Ground) -> None:
-            self.seen = list(ground.tail.lines)
+    def append(self, *, expect: int | None = None, numbers: dict[str, int] | None = None) -> Appended:
+        def look(context: AppendContext) -> None:
+            self.seen = list(context.tail.lines)
 
         self.seen = []
         draft = Draft((Event("x.test", {"text": "word " * (next(self.lengths) % 90)}),), "ada", "agent")
-        planned = Planned(draft, numbers or {}, content_of(draft))
-        done = self.store.append(STREAM, Given(planned, look, unread), cursor=self.cursor, expect=expect)
-        if done.cursor is not None:
-            self.cursor = done.cursor
+        prepared = PreparedCommit(draft, numbers or {}, content_of(draft))
+        done = self.store.append(STREAM, PrebuiltCommit(prepared, look), cursor=self.cursor, expect=expect)
+        self.cursor = done.cursor
         return done
 
 
@@ -80,12 +71,6 @@ def pair(tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Writer, Writer
     return one, two
 
 
-@pytest.fixture
-def short_ways(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """For each append that tried the short way, whether it could be gone."""
-    return watch(monkeypatch, StreamBeside, "_append_beside")
-
-
 def segments(tmp_path: Path) -> list[Path]:
     return sorted((tmp_path / ".state" / "events" / STREAM).iterdir())
 
@@ -99,7 +84,7 @@ def merge_a_clone(tmp_path: Path, stream: str = STREAM, count: int = 1) -> None:
         line, commit = encode(draft, last_id, "2026-01-21T00:00:00.000Z", last_sum)
         last_sum = commit.sum
         lines.append(line)
-    (tmp_path / ".state" / "events" / stream / f"{FOREIGN}-1.jsonl").write_bytes(b"".join(lines))
+    (tmp_path / ".state" / "events" / stream / name_of(stream, FOREIGN, 1)).write_bytes(b"".join(lines))
 
 
 def move_head(tmp_path: Path) -> None:
@@ -118,67 +103,27 @@ def forget_the_note(tmp_path: Path) -> None:
     lock.write_bytes(b"")
 
 
-def test_what_others_wrote_can_be_left_unread(pair: tuple[Writer, Writer]) -> None:
-    """A commit behind unread ones has the right version and a later id, and the old cursor finds them all."""
+def test_each_writer_sees_what_the_other_wrote(pair: tuple[Writer, Writer]) -> None:
+    """Two writers that take turns make one unbroken chain, and the plan sees every commit before its own."""
     one, two = pair
-    others = [two.append().commit.id for _ in range(3)]
-    before = one.cursor
-    done = one.append(unread=True)
-    assert done.cursor is None
-    assert one.seen == []
-    assert done.version == 5 + 3 + 1
-    assert done.commit.id > max(others)
-    tail = one.store.read(STREAM, before)
-    assert (len(list(tail.lines)), tail.version, tail.restarted) == (4, 9, False)
-    assert one.store.check() == []
-
-
-def test_left_unread_again_and_again_nothing_is_lost(pair: tuple[Writer, Writer]) -> None:
-    """Two writers that never read each other still make one unbroken chain."""
-    one, two = pair
-    ids = [writer.append(unread=True).commit.id for _ in range(50) for writer in (two, one)]
+    ids = []
+    for _ in range(50):
+        for writer in (two, one):
+            ids.append(writer.append().commit.id)
+            assert len(writer.seen) == 1
     assert ids == sorted(set(ids))
     assert Writer(Path(one.store.root).parent).store.read(STREAM).version == 5 + 100
     assert one.store.check() == []
 
 
-@pytest.mark.parametrize("pair", [True], ids=["busy"], indirect=True)
-def test_the_short_way_leaves_what_the_long_way_leaves(
-    pair: tuple[Writer, Writer], tmp_path: Path, short_ways: list[bool]
-) -> None:
-    """What busy writers wrote is, byte for byte, what the codec makes of their commits, and so is the note."""
-    one, two = pair
-    done = [writer.append(unread=True) for _ in range(60) for writer in (two, one)]
-    assert short_ways == [True] * (len(done) - 2)  # each writer's first one finds out where it stands
-    assert [each.version for each in done] == list(range(6, 6 + len(done)))
-    (segment,) = segments(tmp_path)
-    pieces = segment.read_bytes().splitlines(keepends=True)[-len(done) :]
-    previous = sum_of(line_of(segment.read_bytes().splitlines()[-len(done) - 1]))
-    for piece, (commit, _, _, _) in zip(pieces, done, strict=True):
-        line, made = encode(Draft(commit.events, commit.by, commit.origin), commit.id, commit.at, previous)
-        assert made == commit
-        assert shifted(STREAM, segment.name, line) == piece
-        previous = commit.sum
-    (lock,) = (tmp_path / ".state" / "local" / "locks").iterdir()
-    memory = decode_memory(lock.read_bytes())
-    assert memory is not None
-    assert (memory.size, memory.rows, memory.sum) == (segment.stat().st_size, 5 + len(done), previous)
-    assert memory.clock == done[-1].commit.id
-    assert memory.safe <= memory.size
-
-
-@pytest.mark.parametrize("pair", [True], ids=["busy"], indirect=True)
-def test_an_expected_version_is_checked_on_the_short_way(
-    pair: tuple[Writer, Writer], short_ways: list[bool]
-) -> None:
+def test_an_expected_version_is_checked(pair: tuple[Writer, Writer]) -> None:
     """Of two busy writers that expect the same version, one is refused, and nothing of it is written."""
     one, two = pair
     for writer in (two, one, two):
-        writer.append(unread=True)
+        writer.append()
     with pytest.raises(Conflict):
-        one.append(unread=True, expect=7)
-    assert one.append(unread=True, expect=8).version == 9
-    assert short_ways[-1]
+        one.append(expect=7)
+    assert one.append(expect=8).version == 9
     assert one.store.check() == []
 
 
@@ -186,17 +131,16 @@ def test_a_number_that_was_given_out_in_a_crowd_is_noted(pair: tuple[Writer, Wri
     """A short number is remembered, whichever way its commit went, and those who come next keep it."""
     one, two = pair
     for writer in (two, one, two):
-        writer.append(unread=True)
-    one.append(unread=True, numbers={"D": 7})
+        writer.append()
+    one.append(numbers={"D": 7})
     for writer in (two, one, two):
-        writer.append(unread=True)
+        writer.append()
     (lock,) = (tmp_path / ".state" / "local" / "locks").iterdir()
     memory = decode_memory(lock.read_bytes())
     assert memory is not None
     assert memory.numbers == {"D": 7}
 
 
-@pytest.mark.parametrize("unread", [False, True])
 @pytest.mark.parametrize(
     ("disturb", "version"),
     [(merge_a_clone, 7), (move_head, 6), (tear, 6), (forget_the_note, 6)],
@@ -207,13 +151,12 @@ def test_a_short_cut_is_not_taken_when_something_else_happened(
     tmp_path: Path,
     disturb: Callable[[Path], None],
     version: int,
-    unread: bool,
 ) -> None:
-    """A merged segment, a moved HEAD, a torn tail or a lost note: the next append sees it, with or without reading."""
+    """A merged segment, a moved HEAD, a torn tail or a lost note: the next append sees it."""
     one, two = pair
-    before = [writer.append(unread=True) for _ in range(3) for writer in (two, one)]
+    before = [writer.append() for _ in range(3) for writer in (two, one)]
     disturb(tmp_path)
-    done = one.append(unread=unread)
+    done = one.append()
     assert done.version == version + len(before)
     assert done.cursor is not None
     fresh = Writer(tmp_path).store
@@ -226,7 +169,7 @@ def test_a_moved_head_opens_a_new_segment(pair: tuple[Writer, Writer], tmp_path:
     one, two = pair
     two.append()
     move_head(tmp_path)
-    one.append(unread=True)
+    one.append()
     assert len(segments(tmp_path)) == 2
 
 
@@ -256,46 +199,19 @@ def test_processes_that_record_at_once_end_in_one_state(tmp_path: Path) -> None:
     workspace.close()
 
 
-@contextlib.contextmanager
-def after_a_crowd(folder: Path) -> Iterator[Session]:
-    """A session with 20 events of its own and 20 of somebody else's, which it has left unread."""
-    scaffold.create(str(folder / ".state"))
-    with holdfast.open(folder, user="ada") as workspace, holdfast.open(folder, user="ada") as other:
+def test_views_show_what_others_wrote(tmp_path: Path) -> None:
+    """A handle whose stream others write to shows their commits in its views, without being closed."""
+    scaffold.create(str(tmp_path / ".state"))
+    with holdfast.open(tmp_path, user="ada") as workspace, holdfast.open(tmp_path, user="ada") as other:
         session = workspace.start("race")
-        time.sleep(0.06)  # the folder's time stamp has settled
+        theirs = other.session(session.id)
         for number in range(20):
             session.record("x.step", {"number": number})
-            other.session(session.id).record("x.step", {"number": number})
-        assert session.crowded
-        yield session
-
-
-def test_views_come_back_when_the_others_have_left(tmp_path: Path) -> None:
-    """Who goes on alone after a crowd shows its commits in the views again, without being closed."""
-    with after_a_crowd(tmp_path) as session:
-        for number in range(CALM + 1):
-            session.record("x.step", {"number": number})
-        assert not session.crowded
+            theirs.record("x.step", {"number": number})
         time.sleep(1.1)  # views are made at most once a second
         session.record("x.last", {})
         view = json.loads((tmp_path / ".state" / session.stream / "state.json").read_bytes())
-        assert view["commits"] == session.version
-
-
-def test_an_error_of_reading_does_not_deny_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the others' commits cannot be read once they have left, appends succeed all the same, and reading says why."""
-    with after_a_crowd(tmp_path) as session:
-
-        def fail(*_: object, **__: object) -> None:
-            raise Unavailable("the disk is gone")
-
-        with monkeypatch.context() as broken:
-            broken.setattr(session.workspace.store, "read", fail)
-            receipts = [session.record("x.alone", {"number": number}) for number in range(CALM + 1)]
-            with pytest.raises(Unavailable):
-                _ = session.state
-        assert len({receipt.commit for receipt in receipts}) == CALM + 1
-        assert session.state["own"] == 2 * 20 + CALM + 1
+        assert view["commits"] == session.version == 42
 
 
 def test_a_long_tail_is_folded_only_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

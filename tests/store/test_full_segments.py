@@ -17,7 +17,7 @@ from holdfast.core.codec import GENESIS, MAX_LINE, Draft, Event, encode
 from holdfast.errors import HoldfastError
 from holdfast.fs import posix
 from holdfast.store.files.engine import FilesStore, segments
-from holdfast.store.protocol import Cursor, Ground, Planned
+from holdfast.store.protocol import AppendContext, Cursor, PreparedCommit
 from holdfast.testing.crash.wrapped import Wrapped
 from holdfast.workspace import upkeep
 from holdfast.workspace.setup import init
@@ -52,8 +52,8 @@ def in_git(folder: Path) -> None:
 
 
 def append(store: FilesStore, text: str = "", cursor: Cursor = None) -> None:
-    def plan(ground: Ground) -> Planned:
-        return Planned(Draft((Event("x.test", {"text": text}),), "ada", "agent"), {})
+    def plan(context: AppendContext) -> PreparedCommit:
+        return PreparedCommit(Draft((Event("x.test", {"text": text}),), "ada", "agent"), {})
 
     store.append(STREAM, plan, cursor=cursor)
 

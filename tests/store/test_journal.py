@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.store.files.engine import FilesStore
-from holdfast.store.files.journal import BLOCK, Habit, entries_in
+from holdfast.store.files.journal import BLOCK, JournalPolicy, entries_in
 from holdfast.testing.plans import saying, texts
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -47,14 +47,14 @@ def append(store: FilesStore, count: int, name: str = "I") -> list[str]:
 
 def test_a_handle_takes_a_journal_after_some_appends(root: Path) -> None:
     """A short-lived command makes no journal; whoever appends the sixteenth time to a stream has one."""
-    assert Habit().after == 16
+    assert JournalPolicy().after == 16
     store = opened(root)
     append(store, 15)
     assert journals(root) == []
     append(store, 1)
     (journal,) = journals(root)
     assert journal.name.startswith(STREAM.replace("/", "+") + f".{os.getpid()}-")
-    assert journal.stat().st_size == Habit().size
+    assert journal.stat().st_size == JournalPolicy().size
     store.read("project")
     store.append("project", saying("one"))
     assert journals(root) == [journal], "each stream is counted for itself"
@@ -63,11 +63,11 @@ def test_a_handle_takes_a_journal_after_some_appends(root: Path) -> None:
 
 def test_closing_leaves_everything_in_the_segment(root: Path) -> None:
     """A closed store, and one that was only dropped, leave no journal, and their segment has every line."""
-    store = opened(root, Habit(after=2))
+    store = opened(root, JournalPolicy(after=2))
     said = append(store, 5)
     store.close()
     assert journals(root) == []
-    store = opened(root, Habit(after=2))
+    store = opened(root, JournalPolicy(after=2))
     said += append(store, 5)
     assert len(journals(root)) == 1
     del store
@@ -79,7 +79,7 @@ def test_closing_leaves_everything_in_the_segment(root: Path) -> None:
 
 def test_a_closed_stream_can_be_used_again(root: Path) -> None:
     """A process that sees many streams closes handles behind their users: these begin to count anew."""
-    store = opened(root, Habit(after=2))
+    store = opened(root, JournalPolicy(after=2))
     said = append(store, 3)
     store._handles[STREAM].close()
     assert journals(root) == []
@@ -107,7 +107,7 @@ def test_a_full_journal_begins_again(root: Path) -> None:
 
 def test_more_than_the_window_is_synced(root: Path) -> None:
     """A line that is longer than an entry may be goes to the segment alone, and all that was before it."""
-    store = opened(root, Habit(after=1, size=4 * BLOCK, window=BLOCK))
+    store = opened(root, JournalPolicy(after=1, size=4 * BLOCK, window=BLOCK))
     append(store, 2)
     assert len(entries(root)) == 2
     store.append(STREAM, saying("long " * BLOCK))
@@ -195,7 +195,7 @@ def test_one_of_two_processes_with_journals_is_killed(root: Path, lost: bool) ->
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_forked_child_does_nothing_to_its_parents_journal(root: Path) -> None:
     """The child appends with a journal of its own and closes the store; the parent's goes on being its own."""
-    store = opened(root, Habit(after=2))
+    store = opened(root, JournalPolicy(after=2))
     said = append(store, 3)
     (journal,) = journals(root)
     held = journal.read_bytes()

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from holdfast.errors import Forbidden, Newer
 from holdfast.fs import posix
 from holdfast.store.files.engine import FilesStore
-from holdfast.store.files.journal import BLOCK, Habit, entries_in
+from holdfast.store.files.journal import BLOCK, JournalPolicy, entries_in
 from holdfast.store.files.padding import line_of
 from holdfast.testing.crash.wrapped import Wrapped
 from holdfast.testing.plans import saying, texts, wall_clock
@@ -41,7 +41,7 @@ def root(tmp_path: Path) -> Path:
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace whose only process was killed; its journal has short and long entries, and old ones behind them."""
     root = tmp_path_factory.mktemp("template") / ".state"
-    store = opened(root, Habit(after=2, size=8 * BLOCK, window=3 * BLOCK))
+    store = opened(root, JournalPolicy(after=2, size=8 * BLOCK, window=3 * BLOCK))
     rng = random.Random(7)
     for number in range(12):
         store.append(STREAM, saying(f"{number} " + "x" * rng.choice([20, 20, 20, 3000])))
@@ -158,7 +158,7 @@ def test_a_file_system_without_direct_writes(root: Path) -> None:
                 raise OSError(errno.EINVAL, "Invalid argument")
             return super().open(path, flags, mode)
 
-    store = FilesStore(str(root), clock=wall_clock, fs=Cached(posix), habit=Habit(after=2))
+    store = FilesStore(str(root), clock=wall_clock, fs=Cached(posix), journal_policy=JournalPolicy(after=2))
     for number in range(4):
         store.append(STREAM, saying(str(number)))
     assert len(entries(root)) == 3

@@ -16,7 +16,7 @@ import pytest
 import holdfast
 from holdfast.core import codec
 from holdfast.edge.cli import main
-from holdfast.store.files.journal import Habit
+from holdfast.store.files.journal import JournalPolicy
 from holdfast.store.files.padding import line_of
 from holdfast.testing.plans import saying, texts
 
@@ -94,7 +94,7 @@ def test_a_segment_that_was_edited_under_a_journal(root: Path, edit: str, replac
 
 def test_lines_behind_an_edited_one_stay(root: Path) -> None:
     """A line of a dead process was damaged by hand; what another one wrote behind it is in no journal, and stays."""
-    awake = opened(root, Habit(after=100))
+    awake = opened(root, JournalPolicy(after=100))
     assert texts(awake.read(STREAM)) == []
     said = killed(root, 6)
     for text in ("behind 1", "behind 2"):

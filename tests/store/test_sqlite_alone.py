@@ -17,7 +17,7 @@ from tests.store.short_ways import watch
 from holdfast.core.codec import Draft, Event, content_of
 from holdfast.errors import Conflict, Unavailable
 from holdfast.fs import posix
-from holdfast.store.protocol import Appended, Cursor, Given, Ground, Planned
+from holdfast.store.protocol import AppendContext, Appended, Cursor, PrebuiltCommit, PreparedCommit
 from holdfast.store.sqlite.engine import SqliteStore
 from holdfast.testing.crash.wrapped import Wrapped
 
@@ -47,13 +47,13 @@ class Writer:
     ) -> Appended:
         self.now += later
         draft = Draft((Event("x.test", {"text": "w" * length}),), "ada", "agent")
-        planned = Planned(draft, {}, content_of(draft))
+        prepared = PreparedCommit(draft, {}, content_of(draft))
 
-        def look(ground: Ground) -> Planned:
-            self.seen = list(ground.tail.lines)
-            return planned
+        def look(context: AppendContext) -> PreparedCommit:
+            self.seen = list(context.tail.lines)
+            return prepared
 
-        plan = Given(planned, look) if known else look
+        plan = PrebuiltCommit(prepared, look) if known else look
         done = self.store.append(STREAM, plan, self.cursor, expect)
         self.cursor = done.cursor
         return done
@@ -171,7 +171,9 @@ def test_an_operation_goes_the_long_way(tmp_path: Path, short_ways: list[bool]) 
     for _ in range(6):
         writer.append()
     tried = len(short_ways)
-    plan = Given(Planned(Draft((Event("x.test", {}),), "ada", "agent", "op1"), {}), lambda ground: None)
+    plan = PrebuiltCommit(
+        PreparedCommit(Draft((Event("x.test", {}),), "ada", "agent", "op1"), {}), lambda context: None
+    )
     assert not writer.store.append(STREAM, plan, writer.cursor, op="op1").repeated
     assert writer.store.append(STREAM, plan, writer.cursor, op="op1").repeated
     assert len(short_ways) == tried

@@ -15,7 +15,7 @@ import pytest
 
 from holdfast.core.codec import decode
 from holdfast.errors import Damaged, Forbidden, HoldfastError, Newer, Refused, Unavailable, UnknownOutcome
-from holdfast.store.protocol import Ground, Planned
+from holdfast.store.protocol import AppendContext, PreparedCommit
 from holdfast.store.sqlite.engine import SqliteStore, database
 from holdfast.testing.conformance.engine import in_threads, start
 from holdfast.testing.plans import saying, texts, wall_clock
@@ -66,7 +66,7 @@ class TestFile:
             "secure_delete": 1,
             "trusted_schema": 0,
             "application_id": database.APPLICATION,
-            "user_version": database.VERSION,
+            "user_version": database.newest(),
         }
         store.put("local/note", b"x")
         assert {name: store._rows(f"PRAGMA {name}")[0][0] for name in wanted} == wanted
@@ -152,14 +152,14 @@ class TestForeignFiles:
         """A database of a newer release is refused and stays as it is."""
         fill(store)
         store.close()
-        raw(path, f"PRAGMA user_version={database.VERSION + 1}")
+        raw(path, f"PRAGMA user_version={database.newest() + 1}")
         self.refused(path, Newer)
 
     def test_a_newer_schema_while_open(self, path: str, store: SqliteStore) -> None:
         """A database that a newer release upgrades meanwhile, with its log not yet moved over, is refused."""
         fill(store)
         newer = sqlite3.connect(path, isolation_level=None)
-        newer.execute(f"PRAGMA user_version={database.VERSION + 1}")
+        newer.execute(f"PRAGMA user_version={database.newest() + 1}")
         with pytest.raises(Newer):
             SqliteStore(path, clock=wall_clock)
         assert newer.execute("SELECT count(*) FROM commits").fetchone() == (5,)
@@ -305,7 +305,7 @@ class TestErrors:
         """An error that a plan's own use of SQLite raises is not taken for one of the store."""
         error = sqlite3.OperationalError("mine")
 
-        def plan(ground: Ground) -> Planned:
+        def plan(context: AppendContext) -> PreparedCommit:
             raise error
 
         with pytest.raises(sqlite3.OperationalError) as caught:
@@ -316,7 +316,7 @@ class TestErrors:
     def test_a_plan_must_not_write(self, store: SqliteStore) -> None:
         """A plan that tries to write is refused, and the refusal undoes nothing else."""
 
-        def plan(ground: Ground) -> Planned:
+        def plan(context: AppendContext) -> PreparedCommit:
             for call in (
                 lambda: store.append("project", saying("x")),
                 lambda: store.put("local/x", b""),
@@ -324,7 +324,7 @@ class TestErrors:
             ):
                 with pytest.raises(Refused):
                     call()
-            return saying("written")(ground)
+            return saying("written")(context)
 
         store.append(USER, plan)
         assert (texts(store.read(USER)), store.streams()) == (["written"], [USER])

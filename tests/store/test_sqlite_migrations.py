@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,11 +11,16 @@ import pytest
 from holdfast.core.codec import Draft, Event, encode
 from holdfast.errors import Refused, Unavailable
 from holdfast.store.sqlite.engine import SqliteStore, database
-from holdfast.testing.crash.migration import schema
+from holdfast.testing.crash.migration import TRIAL, schema
 from holdfast.testing.plans import saying, texts, wall_clock
 
-FOLDER = Path(database.__file__).parent / "migrations"
-OLDER = range(1, database.VERSION)
+OLDER = [1]
+
+
+@pytest.fixture(autouse=True)
+def _trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The release has a migration from version 1 to version 2."""
+    monkeypatch.setattr(database, "MIGRATIONS", (TRIAL,))
 
 
 def old_database(path: str, version: int) -> None:
@@ -24,8 +28,8 @@ def old_database(path: str, version: int) -> None:
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("PRAGMA journal_mode=WAL")
     db.execute(f"PRAGMA application_id={database.APPLICATION}")
-    for name in database.MIGRATIONS[:version]:
-        db.executescript((FOLDER / name).read_text())
+    for script in (database._schema(), *database.MIGRATIONS)[:version]:
+        db.executescript(script)
     db.execute(f"PRAGMA user_version={version}")
     db.execute("INSERT INTO meta VALUES ('writer', 'abcdefgh')")
     db.execute("INSERT INTO streams VALUES (1, 'project')")
@@ -36,12 +40,12 @@ def old_database(path: str, version: int) -> None:
     db.close()
 
 
-def test_the_folder_holds_exactly_the_migrations() -> None:
-    """Migrations are numbered without a gap, and each file is listed."""
-    names = sorted(name for name in os.listdir(FOLDER) if name != "schema.sql")
-    assert tuple(names) == database.MIGRATIONS
-    assert [int(name[:4]) for name in names] == list(range(1, len(names) + 1))
-    assert len(names) >= 2
+def test_the_version_counts_the_migrations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The schema of the first release is version 1, and every migration leads to the next one."""
+    assert database.newest() == 2
+    monkeypatch.undo()
+    assert database.newest() == 1
+    assert database.MIGRATIONS == ()
 
 
 @pytest.mark.parametrize("version", OLDER)
@@ -71,15 +75,15 @@ def test_a_migration_that_fails_changes_nothing(
     before = schema(path)
     right = database._statements
 
-    def failing(name: str) -> Iterator[str]:
-        yield from right(name)
+    def failing(script: str) -> Iterator[str]:
+        yield from right(script)
         yield "CREATE TABLE meta (x)"
 
     monkeypatch.setattr(database, "_statements", failing)
     with pytest.raises(Unavailable, match="already exists"):
         SqliteStore(path, clock=wall_clock)
     assert schema(path) == before
-    monkeypatch.undo()
+    monkeypatch.setattr(database, "_statements", right)
     store = SqliteStore(path, clock=wall_clock)
     assert texts(store.read("project")) == ["old"]
     store.close()

@@ -289,7 +289,7 @@ def test_a_folder_in_history_that_is_no_archive_is_left_alone(project: Path) -> 
     events = project / ".state" / "events" / "history" / "2026-01" / "2026-01-15-abcdefgh"
     for made in (folder, events):
         made.mkdir(parents=True)
-    (events / "aaaaaaaa-1.jsonl").write_bytes(b"not a commit\n")
+    (events / "aaaaaaaa-1.abc123.jsonl").write_bytes(b"not a commit\n")
     with holdfast.open(project) as workspace:
         assert upkeep.archived(workspace) == []
         workspace.doctor(fix=True)

@@ -48,7 +48,6 @@ class Quick(Session):
         rule: Rule | list[Event],
         op: str | None = None,
         expect: int | None = None,
-        quiet: bool = False,
     ) -> Receipt:
         mint = Mint(self.folded, WRITER, self._numbers)
         events = rule if isinstance(rule, list) else rule(self.folded, mint)

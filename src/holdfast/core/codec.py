@@ -165,11 +165,13 @@ def encode(
     draft: Draft, commit_id: str, at: str, previous: str, content: bytes | None = None
 ) -> tuple[bytes, Commit]:
     """The line of a new commit, line feed included, and the commit itself."""
-    body, end, line_sum = sealed(content_of(draft) if content is None else content, commit_id, at, previous)
+    body, end, line_sum = finish_line(
+        content_of(draft) if content is None else content, commit_id, at, previous
+    )
     return body + end, commit_of(draft, commit_id, at, line_sum)
 
 
-def sealed(content: bytes, commit_id: str, at: str, previous: str) -> tuple[bytes, bytes, str]:
+def finish_line(content: bytes, commit_id: str, at: str, previous: str) -> tuple[bytes, bytes, str]:
     """The line of a new commit up to its sum, the rest of it with the line feed, and the sum."""
     body = f'{_FRONT}{commit_id}","at":"{at}"'.encode() + content
     if len(body) > _MAX_BODY:
@@ -201,7 +203,7 @@ def sum_of(line: bytes) -> str:
     return line[-2 - SUM_LENGTH : -2].decode("ascii", "replace")
 
 
-def following(line: bytes, previous: str) -> str | None:
+def verify_chained(line: bytes, previous: str) -> str | None:
     """The sum of a line (without line feed) that is whole and follows the one with the sum ``previous``; None if
     something is wrong with it, which ``fault_of`` names. Nearly every line that is read is such a one."""
     if not line.startswith(_HEAD) or not ids.is_encoded_id(line[_ID_AT:_ID_END]):

@@ -78,15 +78,6 @@ def fold(state: State, lines: Iterable[bytes | Commit]) -> State:
     return state
 
 
-def skip(state: State, count: int, mix: int, last: Commit) -> State:
-    """Fold so many commits, of which the last one is given, that only count: one event of a program's own each."""
-    state["commits"] += count
-    state["own"] += count
-    state["mix"] = (state["mix"] + mix) & 0xFFFFFFFF
-    state["head"], state["updated"], state["by"] = last.id, last.at, last.by
-    return state
-
-
 def _fold_event(state: State, event: Event, commit: Commit) -> None:
     meaning = concepts.meaning(state["kind"], event.type)
     if meaning is None:

@@ -45,7 +45,7 @@ def read_range(fs: FileSystem, fd: int, start: int, end: int) -> bytes:
 
 
 def make_folders(fs: FileSystem, path: str) -> None:
-    """Make a folder and its missing parents. Their names are not yet durable: see ``sync_names``."""
+    """Make a folder and its missing parents. Their names are not yet durable: see ``fsync_dirs``."""
     missing = []
     while True:
         try:
@@ -63,7 +63,7 @@ def make_folders(fs: FileSystem, path: str) -> None:
             pass  # another process was faster
 
 
-def sync_names(fs: FileSystem, folder: str, top: str) -> None:
+def fsync_dirs(fs: FileSystem, folder: str, top: str) -> None:
     """Make the names of a new file and of all its folders up to ``top`` durable (I3).
 
     Every level is synced, also those that existed: the process that made them may have died before it could.

@@ -8,15 +8,14 @@ absolute strings, file handles are plain descriptors, and errors are ``OSError``
 from __future__ import annotations
 
 import os
-from fcntl import LOCK_EX as HOLD
-from fcntl import LOCK_UN as RELEASE
-from os import SEEK_END as END
+from fcntl import LOCK_EX, LOCK_UN
+from os import SEEK_END
 
 from holdfast.typed import Protocol
 
-__all__ = ["END", "HOLD", "RELEASE", "THROUGH", "FileSystem"]
+__all__ = ["LOCK_EX", "LOCK_UN", "RWF_DSYNC", "SEEK_END", "FileSystem"]
 
-THROUGH = getattr(os, "RWF_DSYNC", 0)
+RWF_DSYNC = getattr(os, "RWF_DSYNC", 0)
 """How a journal is written; 0 where a system knows no such way, and a sync follows instead."""
 
 
@@ -49,7 +48,7 @@ class FileSystem(Protocol):
         """Return when the file's bytes and length are on the disk."""
 
     def write_through(self, fd: int, data: list[memoryview], offset: int, how: int) -> int:
-        """Overwrite in place, and return when these bytes are on the disk (``THROUGH``). For journals only."""
+        """Overwrite in place, and return when these bytes are on the disk (``RWF_DSYNC``). For journals only."""
 
     def sync_folder(self, path: str) -> None:
         """Return when the names in the folder are on the disk."""
@@ -82,13 +81,13 @@ class FileSystem(Protocol):
         """What is behind the handle."""
 
     def seek(self, fd: int, offset: int, whence: int) -> int:
-        """Only ever to ``END``: the length of the handle's file, without a look at its times. A kernel that was asked
-        for them must give the next write a time of its own, and writing that down costs more than all else that an
-        append does."""
+        """Only ever to ``SEEK_END``: the length of the handle's file, without a look at its times. A kernel that was
+        asked for them must give the next write a time of its own, and writing that down costs more than all else that
+        an append does."""
 
     def lock(self, fd: int, how: int) -> None:
-        """Wait for the kernel lock on the handle's file (``HOLD``), which dies with its holder, or give it back
-        (``RELEASE``)."""
+        """Wait for the kernel lock on the handle's file (``LOCK_EX``), which dies with its holder, or give it back
+        (``LOCK_UN``)."""
 
     def try_lock(self, fd: int) -> bool:
         """Take the kernel lock on the handle's file if nobody has it."""

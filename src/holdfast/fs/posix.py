@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable
 from fcntl import LOCK_EX, LOCK_NB
 
-from holdfast.fs.port import THROUGH
+from holdfast.fs.port import RWF_DSYNC
 
 _ALWAYS = os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -67,7 +67,7 @@ def _write_and_sync(fd: int, data: list[memoryview], offset: int, how: int) -> i
     return done
 
 
-write_through: Callable[[int, list[memoryview], int, int], int] = os.pwritev if THROUGH else _write_and_sync
+write_through: Callable[[int, list[memoryview], int, int], int] = os.pwritev if RWF_DSYNC else _write_and_sync
 
 
 def try_lock(fd: int) -> bool:

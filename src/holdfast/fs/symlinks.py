@@ -12,7 +12,7 @@ from holdfast.errors import Forbidden
 from holdfast.fs.port import FileSystem
 
 
-def refuse_links(fs: FileSystem, root: str, folder: str) -> None:
+def reject_symlinks(fs: FileSystem, root: str, folder: str) -> None:
     """Raise ``Forbidden`` if a part of ``folder`` (relative to ``root``) is there and is not a real folder."""
     path = root
     for part in folder.split(os.sep):

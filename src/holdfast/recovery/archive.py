@@ -35,7 +35,7 @@ def archive(place: Place, handle: StreamFiles) -> None:
     durable.make_folders(place.fs, events)
     name_owner(place, handle)
     joined = _join(place, handle, events)
-    durable.sync_names(place.fs, events, os.path.dirname(place.root))
+    durable.fsync_dirs(place.fs, events, os.path.dirname(place.root))
     old = [name for name in place.fs.names(events) if not name.startswith(segments.JOINED)]
     for name in old:
         place.fs.unlink(os.path.join(events, name))
@@ -62,7 +62,7 @@ def name_owner(place: Place, handle: StreamFiles) -> None:
     path, name = os.path.join(folder, OWNER), f"{handle.stream}\n".encode()
     durable.make_folders(place.fs, folder)
     durable.replace(place.fs, path, name, tag=f"{place.tag}-archive", durable=True)
-    durable.sync_names(place.fs, folder, os.path.dirname(place.root))
+    durable.fsync_dirs(place.fs, folder, os.path.dirname(place.root))
 
 
 def _refuse_damage(place: Place, handle: StreamFiles) -> None:

@@ -44,7 +44,7 @@ def bring_back(
             durable.make_folders(place.fs, folder)
             data = durable.read_whole(place.fs, link)
             durable.replace(place.fs, os.path.join(folder, name), data, tag=place.tag, durable=True)
-            durable.sync_names(place.fs, folder, os.path.dirname(place.root))
+            durable.fsync_dirs(place.fs, folder, os.path.dirname(place.root))
             where = os.path.relpath(os.path.join(folder, name), place.root)
             what = "a text that git removed from the working tree before a git commit had it"
             faults.append(Fault(stream, where, what, harmless=True, action="brought back"))

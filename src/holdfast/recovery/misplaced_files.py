@@ -40,6 +40,6 @@ def put_back(place: Place, path: str) -> list[str]:
         durable.make_folders(place.fs, os.path.dirname(there))
         if os.path.basename(there) not in durable.names_in(place.fs, os.path.dirname(there)):
             durable.replace(place.fs, there, data, tag=place.tag, durable=True)
-            durable.sync_names(place.fs, os.path.dirname(there), os.path.dirname(place.root))
+            durable.fsync_dirs(place.fs, os.path.dirname(there), os.path.dirname(place.root))
     place.fs.unlink(moved)
     return [path, *targets]

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from holdfast.errors import Forbidden, InvalidName
 from holdfast.fs import durable
-from holdfast.fs.symlinks import refuse_links
+from holdfast.fs.symlinks import reject_symlinks
 from holdfast.store.files import segments
 from holdfast.store.files.identity import Identity
 from holdfast.store.files.writer_state import Memory
@@ -38,7 +38,7 @@ def folders(place: Place) -> list[str]:
 
 def _own_folder(place: Place) -> list[str]:
     try:
-        refuse_links(place.fs, place.root, f"local{os.sep}{FOLDER}")
+        reject_symlinks(place.fs, place.root, f"local{os.sep}{FOLDER}")
     except (OSError, Forbidden):
         return []
     return [os.path.join(place.local, FOLDER)]

@@ -11,7 +11,7 @@ import os
 from holdfast.core import timestamps
 from holdfast.fs import durable
 from holdfast.fs.port import FileSystem
-from holdfast.fs.symlinks import refuse_links
+from holdfast.fs.symlinks import reject_symlinks
 from holdfast.store.files import segments
 from holdfast.typed import TYPE_CHECKING
 
@@ -40,11 +40,11 @@ def save_aside(
     """Keep bytes in quarantine, durably, with a report; returns where they are, relative to the workspace."""
     fs = place.fs
     folder = os.path.join(place.local, "quarantine")
-    refuse_links(fs, place.root, f"local{os.sep}quarantine")
+    reject_symlinks(fs, place.root, f"local{os.sep}quarantine")
     durable.make_folders(fs, folder)
     name = f"{stream.replace('/', '+')}+{os.path.basename(path)}+{offset}+{place.clock()}"
     durable.replace(fs, os.path.join(folder, f"{name}.bin"), data, tag=place.tag, durable=True)
-    durable.sync_names(fs, folder, place.root)
+    durable.fsync_dirs(fs, folder, place.root)
     report = {
         "stream": stream,
         "segment": os.path.basename(path),

@@ -13,7 +13,7 @@ from holdfast.core import codec
 from holdfast.core.stream import flat as flattened
 from holdfast.core.stream import is_stream_name
 from holdfast.fs import durable
-from holdfast.fs.port import END
+from holdfast.fs.port import SEEK_END
 from holdfast.recovery import pins, quarantine
 from holdfast.store.files import journal, segments
 from holdfast.store.files.padding import line_of
@@ -75,7 +75,7 @@ def _open(place: Place, path: str) -> int:
 
 
 def _entries(place: Place, fd: int) -> list[journal.Entry]:
-    return list(journal.entries_in(durable.read_range(place.fs, fd, 0, place.fs.seek(fd, 0, END))))
+    return list(journal.entries_in(durable.read_range(place.fs, fd, 0, place.fs.seek(fd, 0, SEEK_END))))
 
 
 def take_over(place: Place, handle: StreamFiles, paths: list[str]) -> None:
@@ -143,7 +143,7 @@ def _put_back(place: Place, handle: StreamFiles, name: str, entries: list[journa
         for entry in entries:
             for piece in entry.data.splitlines(keepends=True):
                 lines.setdefault(codec.id_of(line_of(piece[:-1])), piece)
-        size = place.fs.seek(fd, 0, END)
+        size = place.fs.seek(fd, 0, SEEK_END)
         sound = _sound_part(place, fd, entries[0].offset, size)
         missing = [piece for commit_id, piece in lines.items() if commit_id not in sound.ids]
         if not missing:
@@ -231,7 +231,7 @@ def _bring_elsewhere(place: Place, handle: StreamFiles, name: str, fd: int, miss
     from holdfast.recovery import restore
 
     present = {codec.id_of(line) for line in handle.read(None).lines}
-    data = durable.read_range(place.fs, fd, 0, place.fs.seek(fd, 0, END))
+    data = durable.read_range(place.fs, fd, 0, place.fs.seek(fd, 0, SEEK_END))
     present.update(codec.id_of(line) for line in restore.whole_lines(data))  # it may be out of the tree
     lost = [piece for piece in missing if codec.id_of(line_of(piece[:-1])) not in present]
     handle.sync_segment(name, fd)
@@ -239,5 +239,5 @@ def _bring_elsewhere(place: Place, handle: StreamFiles, name: str, fd: int, miss
         path = handle.take_number(name)
         content = restore.tied(handle.stream, os.path.basename(path), b"".join(lost))
         durable.replace(place.fs, path, content, tag=place.tag, durable=True)
-        durable.sync_names(place.fs, handle.folder, os.path.dirname(place.root))
+        durable.fsync_dirs(place.fs, handle.folder, os.path.dirname(place.root))
         pins.keep(place, handle.stream, path)

@@ -165,7 +165,7 @@ def _put_back(place: Place, handle: StreamFiles, path: str) -> list[Fault]:
             place.fs.unlink(path)
         else:
             place.fs.rename(path, target)
-        durable.sync_names(place.fs, folder, os.path.dirname(place.root))
+        durable.fsync_dirs(place.fs, folder, os.path.dirname(place.root))
         place.fs.sync_folder(os.path.dirname(path))
     finally:
         handle.unlock()
@@ -304,7 +304,7 @@ def _bring_back(place: Place, handle: StreamFiles, path: str) -> list[Fault]:
             pass
         whole = union(handle.stream, os.path.basename(target), contents)
         durable.replace(place.fs, target, whole, tag=place.tag, durable=True)
-        durable.sync_names(place.fs, folder, os.path.dirname(place.root))
+        durable.fsync_dirs(place.fs, folder, os.path.dirname(place.root))
         pins.drop(place, path)
         pins.keep(place, handle.stream, target)
     finally:

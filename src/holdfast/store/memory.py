@@ -13,7 +13,7 @@ from holdfast.core.codec import GENESIS, decode, encode, id_of, sum_of
 from holdfast.core.stream import checked_note, checked_stream
 from holdfast.core.timestamps import iso
 from holdfast.store.numbered import check_expected, check_op, closed, is_local_note_of, place_of, plan_wrote
-from holdfast.store.protocol import Appended, Capabilities, Cursor, Fault, Ground, Plan, Tail
+from holdfast.store.protocol import AppendContext, Appended, Capabilities, Cursor, Fault, Plan, Tail
 
 
 class MemoryStore:
@@ -50,15 +50,15 @@ class MemoryStore:
             check_expected(stream, expect, len(lines))
             self._planning = True
             try:
-                planned = plan(Ground(self._tail(lines, cursor), self._writer, {}))
+                prepared = plan(AppendContext(self._tail(lines, cursor), self._writer, {}))
             finally:
                 self._planning = False
-            check_op(planned.draft.op, op)
+            check_op(prepared.draft.op, op)
             now = self._clock()
             head = id_of(lines[-1]) if lines else ids.ZERO
             previous = sum_of(lines[-1]) if lines else GENESIS
             line, commit = encode(
-                planned.draft, ids.next_id(head, now, self._writer), iso(now), previous, planned.content
+                prepared.draft, ids.next_id(head, now, self._writer), iso(now), previous, prepared.content
             )
             lines.append(line[:-1])
             self._streams[stream] = lines
@@ -66,9 +66,7 @@ class MemoryStore:
                 self._places[stream, op] = len(lines) - 1
             return Appended(commit, self._cursor(lines), len(lines), repeated=False)
 
-    def read(
-        self, stream: str, cursor: Cursor = None, *, newest_first: bool = False, brief: bool = False
-    ) -> Tail:
+    def read(self, stream: str, cursor: Cursor = None, *, newest_first: bool = False) -> Tail:
         checked_stream(stream)
         with self._lock:
             self._check_open()

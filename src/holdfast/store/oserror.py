@@ -9,7 +9,7 @@ from holdfast.errors import Forbidden, HoldfastError, Unavailable
 _FORBIDDEN = frozenset([errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP])
 
 
-def mapped(error: OSError, what: str) -> HoldfastError:
+def translate_oserror(error: OSError, what: str) -> HoldfastError:
     """The error of ours that says what a failed file call means for ``what`` was to be done."""
     kind = Forbidden if error.errno in _FORBIDDEN else Unavailable
     where = f"{what} ({error.filename})" if error.filename else what

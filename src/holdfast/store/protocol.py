@@ -48,17 +48,6 @@ class Tail(Record):
     before it. The lines are the whole stream; otherwise every line is later than all before the cursor."""
     faults: tuple[Fault, ...]
     """Lines that could not be read. They are never part of ``lines``."""
-    quiet: Quiet | None = None
-    """Told instead of the lines, if the reader asked for it in brief."""
-
-
-class Quiet(Record):
-    """What a state holds of commits that only count (see ``core.fold.skip``), however many they are."""
-
-    number: int
-    mix: int
-    """The sum of their ids' checksums, as a state has it."""
-    last: Commit
 
 
 class Fault(Record):
@@ -74,8 +63,8 @@ class Fault(Record):
     """What was done about it, or what can be done."""
 
 
-class Ground(Record):
-    """What a plan stands on while it holds the stream: nobody else can append until it returns."""
+class AppendContext(Record):
+    """What a plan is given while it holds the stream's lock: nobody else can append until it returns."""
 
     tail: Tail
     writer: str
@@ -84,43 +73,38 @@ class Ground(Record):
     that are not checked out. Engines that cannot be branched give an empty one."""
 
 
-class Planned(Record):
+class PreparedCommit(Record):
     """What a plan decided to write."""
 
     draft: Draft
     numbers: dict[str, int]
     content: bytes | None = None
     """``content_of(draft)``, where it was made before the stream was held."""
-    quiet: bool = False
-    """The commit only counts, so it can be told in brief."""
 
 
-class Given(Record):
-    """A plan for what no rule has to judge: what it writes is known beforehand.
+class PrebuiltCommit(Record):
+    """A plan for a commit that no rule has to judge: its content is known before the lock is taken.
 
-    An engine that knows that nothing is new since the cursor may leave the call out. So it may if only this place's own
-    commits are new and ``unread`` allows to leave them so, which spares busy writers from reading each other under the
-    lock: the cursor that comes back is then None, because the old one still stands before everything that was left.
+    An engine that knows that nothing is new since the cursor may leave out the call of ``on_tail``.
     """
 
-    planned: Planned
-    look: Callable[[Ground], object]
+    prepared: PreparedCommit
+    on_tail: Callable[[AppendContext], object]
     """Sees what is new. Raises to write nothing."""
-    unread: bool = False
 
-    def __call__(self, ground: Ground) -> Planned:
-        self.look(ground)
-        return self.planned
+    def __call__(self, context: AppendContext) -> PreparedCommit:
+        self.on_tail(context)
+        return self.prepared
 
 
-Plan = Callable[[Ground], Planned] | Given
+Plan = Callable[[AppendContext], PreparedCommit] | PrebuiltCommit
 """Decides what to write, given everything that is new. Raises to write nothing. May be called again."""
 
 
 class Appended(Record):
     commit: Commit
     cursor: Cursor
-    """Covers the tail that the plan saw and the new commit. Meaningless if ``repeated``; None if left unread."""
+    """Covers the tail that the plan saw and the new commit. Meaningless if ``repeated``."""
     version: int
     repeated: bool
     """The operation id was there already: ``commit`` is the first one and nothing was written."""
@@ -145,12 +129,9 @@ class Store(Protocol):
         or not at all, and later calls work as usual.
         """
 
-    def read(
-        self, stream: str, cursor: Cursor = None, *, newest_first: bool = False, brief: bool = False
-    ) -> Tail:
+    def read(self, stream: str, cursor: Cursor = None, *, newest_first: bool = False) -> Tail:
         """What is beyond the cursor. With ``newest_first`` the whole stream, backwards, as an iterator.
 
-        ``brief``: if only quiet commits are beyond it, they may be told as a whole, without their lines.
         A stream that nobody wrote to is empty, not an error.
         """
 

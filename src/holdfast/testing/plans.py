@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from holdfast.core.codec import Draft, Event, decode
-from holdfast.store.protocol import Ground, Plan, Planned, Tail
+from holdfast.store.protocol import AppendContext, Plan, PreparedCommit, Tail
 
 
 def wall_clock() -> int:
@@ -17,8 +17,8 @@ def saying(text: str, *, op: str | None = None) -> Plan:
     """A plan that adds one commit with this text."""
     draft = Draft((Event("note.added", {"text": text}),), "ann", "agent", op)
 
-    def plan(ground: Ground) -> Planned:
-        return Planned(draft, {})
+    def plan(context: AppendContext) -> PreparedCommit:
+        return PreparedCommit(draft, {})
 
     return plan
 

@@ -76,7 +76,6 @@ class Copy(Handle):
         rule: Rule | list[Event],
         op: str | None = None,
         expect: int | None = None,
-        quiet: bool = False,
     ) -> Receipt:
         """Decide on what this writer has seen; the commit goes through the codec, as it would to a file."""
         mint = Mint(self.folded, self.writer, self._numbers)

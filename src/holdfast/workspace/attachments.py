@@ -114,10 +114,10 @@ class Beside:
         try:
             if not self._is_there(folder):
                 durable.make_folders(self._fs, folder)
-            self._refuse_links(self.session, "context")
+            self._reject_symlinks(self.session, "context")
             target = os.path.join(folder, name)
             durable.replace(self._fs, target, data, tag=f"{os.getpid()}-{os.urandom(4).hex()}", durable=True)
-            durable.sync_names(self._fs, folder, self.project)
+            durable.fsync_dirs(self._fs, folder, self.project)
             self._keep(target)
         except OSError as error:
             raise Unavailable(f"{path}: {error.strerror}; nothing was stored.") from error
@@ -133,12 +133,12 @@ class Beside:
                 f"{plain}: this store has no folders.", hint="Only a workspace in a folder has session files."
             )
         try:
-            self._refuse_links(folder, inside)
+            self._reject_symlinks(folder, inside)
             self._refuse_special(self._fs.stat(os.path.join(folder, inside)), plain)
             fd = self._fs.open(os.path.join(folder, inside), _READ)
             try:
                 self._refuse_special(self._fs.stat_handle(fd), plain)
-                self._refuse_links(folder, inside)
+                self._reject_symlinks(folder, inside)
             except BaseException:
                 self._fs.close(fd)
                 raise
@@ -148,7 +148,7 @@ class Beside:
         except OSError as error:
             raise Forbidden(f"{plain} cannot be read: {error.strerror}.") from error
 
-    def _refuse_links(self, folder: str, inside: str) -> None:
+    def _reject_symlinks(self, folder: str, inside: str) -> None:
         path = folder
         for part in inside.split("/"):
             path = os.path.join(path, part)

@@ -15,7 +15,7 @@ from holdfast.core import fold, timestamps, validation
 from holdfast.core.codec import Commit, Draft, Event
 from holdfast.core.short_ids import Mint
 from holdfast.errors import Conflict, Forbidden, NotFound, Usage
-from holdfast.store.protocol import Given, Ground, Plan, Planned
+from holdfast.store.protocol import AppendContext, Plan, PrebuiltCommit, PreparedCommit
 from holdfast.typed import TYPE_CHECKING, Any, Record, Self, made
 from holdfast.workspace import secrets_filter
 from holdfast.workspace.snapshot import WorkingSet
@@ -76,11 +76,6 @@ class Handle:
         self._set.refresh()
         return self._set
 
-    @property
-    def crowded(self) -> bool:
-        """Others are writing to the stream at the same time."""
-        return self._set.crowded
-
     def settle_down(self) -> None:
         """Keep a snapshot if this handle has committed something since the last one."""
         self._set.settle()
@@ -92,12 +87,10 @@ class Handle:
         rule: Rule | list[Event],
         op: str | None = None,
         expect: int | None = None,
-        quiet: bool = False,
     ) -> Receipt:
         """Run one command: the rule decides on the newest state, its events become one durable commit.
 
-        Events that no rule has to judge can be given as they are. ``quiet``: it is one event, and all that the state
-        holds of it is how many there were (see ``fold.skip``).
+        Events that no rule has to judge can be given as they are.
         """
         if op is not None and not (isinstance(op, str) and 0 < len(op) <= _OP_CAP):
             raise Usage(f"An operation id is a text of 1 to {_OP_CAP} characters.")
@@ -110,47 +103,39 @@ class Handle:
         if isinstance(rule, list):
             if working_set.is_archived():
                 raise _archived(self.stream)
-            planned = self._planned(rule, op, _NONE, quiet)
+            prepared = self._prepared(rule, op, _NONE)
             if self._lease is None:
-                plan = made(Given, (planned, self._look, working_set.crowded))
+                plan = made(PrebuiltCommit, (prepared, self._on_tail))
             else:
-                plan = self._under_lease(planned)
+                plan = self._under_lease(prepared)
         else:
             plan = self._judging(rule, op)
-            if working_set.crowded:
-                # Others are writing: what they wrote by now is read and folded while they can go on writing.
-                working_set.refresh()
-                _ = working_set.state
         workspace = self.workspace
         commit, cursor, version, repeated = workspace.store.append(
             self.stream, plan, working_set.cursor, expect, op
         )
         if not repeated:
-            if cursor is None:
-                working_set.fell_behind(version)
-            else:
-                working_set.took(commit, cursor, version)
-            workspace.changed(self, working_set.crowded)
+            working_set.took(commit, cursor, version)
+            workspace.changed(self)
         commit_id, at, _, _, _, events, _ = commit
         return made(Receipt, (_short_id(events), version, commit_id, at, repeated))
 
-    def _under_lease(self, planned: Planned) -> Plan:
+    def _under_lease(self, prepared: PreparedCommit) -> Plan:
         """The plan for events that no rule has to judge, but only as long as the lease is held."""
 
-        def plan(ground: Ground) -> Planned:
-            self._look(ground)
-            return planned
+        def plan(context: AppendContext) -> PreparedCommit:
+            self._on_tail(context)
+            return prepared
 
         return plan
 
-    def _look(self, ground: Ground) -> None:
-        """Take in what is new before something is written behind it."""
+    def _on_tail(self, context: AppendContext) -> None:
+        """Take in what is new before something is written after it."""
         if self._lease is not None:
             self._lease.check()  # the stream is held: nobody who took the lease since can have written yet
-        working_set, tail = self._set, ground.tail
+        working_set, tail = self._set, context.tail
         working_set.take(tail)
-        working_set.crowded = bool(tail.lines)
-        if working_set.crowded:
+        if tail.lines:
             _ = working_set.state  # refuses, before writing, what this release cannot read
         if working_set.is_archived():
             raise _archived(self.stream)
@@ -159,27 +144,24 @@ class Handle:
         """The plan for what a rule makes of the newest state."""
         working_set = self._set
 
-        def plan(ground: Ground) -> Planned:
+        def plan(context: AppendContext) -> PreparedCommit:
             if self._lease is not None:
                 self._lease.check()
-            working_set.take(ground.tail)
-            working_set.crowded = bool(ground.tail.lines)
-            mint = Mint(working_set.state, ground.writer, ground.numbers)
+            working_set.take(context.tail)
+            mint = Mint(working_set.state, context.writer, context.numbers)
             events = rule(working_set.state, mint)
             if working_set.is_archived() and any(event.type != "session.restored" for event in events):
                 raise _archived(self.stream)
-            return self._planned(events, op, mint.given)
+            return self._prepared(events, op, mint.given)
 
         return plan
 
-    def _planned(
-        self, events: list[Event], op: str | None, numbers: dict[str, int], quiet: bool = False
-    ) -> Planned:
+    def _prepared(self, events: list[Event], op: str | None, numbers: dict[str, int]) -> PreparedCommit:
         """What is to be written, as far as it does not depend on its place in the stream."""
         workspace = self.workspace
         draft = made(Draft, (tuple(events), workspace.by, workspace.origin, op))
         passed, content = secrets_filter.passed(self, draft)
-        return made(Planned, (passed, numbers, content, quiet and passed is draft))
+        return made(PreparedCommit, (passed, numbers, content))
 
     def under(self, lease: Lease) -> Self:
         """This handle under a lease: its commands are refused once somebody else has taken the lease."""

@@ -12,9 +12,9 @@ import os
 
 from holdfast.core.stream import checked_note
 from holdfast.fs import durable, posix
-from holdfast.fs.port import HOLD, FileSystem
+from holdfast.fs.port import LOCK_EX, FileSystem
 from holdfast.fs.process import Process, agent, identify, is_alive, is_kin, program
-from holdfast.fs.symlinks import refuse_links
+from holdfast.fs.symlinks import reject_symlinks
 from holdfast.git.refs import find_git
 from holdfast.typed import Any
 
@@ -38,24 +38,24 @@ class SharedFolder:
         self._other = own if git else ""
         """Where agents of this worktree are who can write more, or less, than this one."""
         try:
-            self._refuse_links(self.path)
+            self._reject_symlinks(self.path)
             durable.make_folders(fs, self.path)
             probe = os.path.join(self.path, "writable")
             fs.close(fs.open(probe, os.O_RDWR | os.O_CREAT))
         except OSError:
             self.shared, self.path, self._other = False, own, self.path if git else ""
-            self._refuse_links(own)
+            self._reject_symlinks(own)
             durable.make_folders(fs, own)
 
-    def _refuse_links(self, folder: str) -> None:
+    def _reject_symlinks(self, folder: str) -> None:
         """Of a folder in the workspace; what git's own folder has in it is the user's."""
         if not self.shared:
-            refuse_links(self._fs, self._workspace, os.path.relpath(folder, self._workspace))
+            reject_symlinks(self._fs, self._workspace, os.path.relpath(folder, self._workspace))
 
     def _at(self, name: str) -> str:
         checked_note(f"local/{name}")
         path = os.path.join(self.path, *name.split("/"))
-        self._refuse_links(os.path.dirname(path))
+        self._reject_symlinks(os.path.dirname(path))
         return path
 
     def get(self, name: str) -> dict[str, Any] | None:
@@ -131,7 +131,7 @@ class SharedFolder:
         except FileNotFoundError:
             durable.make_folders(self._fs, os.path.dirname(path))
             fd = self._fs.open(path, os.O_RDWR | os.O_CREAT)
-        self._fs.lock(fd, HOLD)
+        self._fs.lock(fd, LOCK_EX)
         return Hold(self._fs, fd)
 
 

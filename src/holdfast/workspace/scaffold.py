@@ -8,7 +8,7 @@ import stat
 from holdfast.errors import Forbidden
 from holdfast.fs import durable, posix
 from holdfast.fs.port import FileSystem
-from holdfast.store.oserror import mapped
+from holdfast.store.oserror import translate_oserror
 
 README = """\
 # .state: the working memory of this project
@@ -63,7 +63,7 @@ def create(root: str, fs: FileSystem = posix) -> list[str]:
     try:
         return _create(root, fs)
     except OSError as error:
-        raise mapped(error, root) from error
+        raise translate_oserror(error, root) from error
 
 
 def _create(root: str, fs: FileSystem) -> list[str]:
@@ -83,5 +83,5 @@ def _create(root: str, fs: FileSystem) -> list[str]:
         except FileNotFoundError:
             durable.replace(fs, path, text.encode(), tag=tag, durable=True)
             made.append(name)
-    durable.sync_names(fs, root, os.path.dirname(root))
+    durable.fsync_dirs(fs, root, os.path.dirname(root))
     return made

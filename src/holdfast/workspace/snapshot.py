@@ -19,10 +19,6 @@ from holdfast.typed import Any
 
 EVERY = LONG_TAIL
 """Commits between two snapshots: what an opening has to fold at most, whatever the length of the history."""
-CROWDED_EVERY = 20 * EVERY
-"""The same while several processes write: whoever keeps the snapshot has to read all the others first."""
-CALM = 32
-"""Own commits in a row, with nobody else's between them, after which the others are taken to have left."""
 _RELEASE = f"{__version__}.{fold.RELEASE}.3"
 """Of what is in a snapshot, and how: another one is not used."""
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -48,11 +44,6 @@ class WorkingSet:
         self._pending: list[bytes | Commit] = []
         self._saved = 0
         self._durable = False
-        self._newest = 0
-        self._due = False
-        self._calm = 0
-        self.crowded = False
-        """Others are writing to the stream: the last append found commits of theirs, or left them unread."""
         self._load()
 
     @property
@@ -100,25 +91,18 @@ class WorkingSet:
 
     def refresh(self) -> None:
         """Take in what has been committed by anybody."""
-        if self._newest - self.version > EVERY:
-            self._load()  # of all who write, one has kept a snapshot meanwhile
-        brief = self.crowded and self.state["created"] is not None
-        self.crowded = False
         before = self.version
-        restarted = self.take(self._store.read(self._stream, self.cursor, brief=brief))
+        restarted = self.take(self._store.read(self._stream, self.cursor))
         if self.version - (self._saved if restarted else before) >= EVERY:
             self.save()  # a tail as long as that is durable: the next opening need not read it again
 
     def take(self, tail: Tail) -> bool:
         """Take in a tail; True if it was the whole stream."""
         if tail.cursor is self.cursor:
-            return False  # nothing new, or left unread
+            return False  # nothing new
         if tail.restarted:
             state = fold.fold(fold.blank(self._kind), tail.lines)
             self._state, self._top, self._body, self._pending, self._saved = state, {}, b"", [], 0
-        elif tail.quiet is not None:
-            fold.skip(self.state, *tail.quiet)
-            self._top, self._durable = {}, False
         elif tail.lines:
             self._pending += tail.lines
             self._durable = False
@@ -133,26 +117,6 @@ class WorkingSet:
         self.version, self.head, self.cursor = version, commit.id, cursor
         if version % EVERY == 0:  # of all who write, only the one whose commit this is keeps a snapshot
             self.save()
-
-    def fell_behind(self, newest: int) -> None:
-        """A commit was appended behind others that were left unread: they are read when somebody asks."""
-        self._calm = self._calm + 1 if newest == self._newest + 1 else 0
-        self._newest = newest
-        self._durable = True  # one sync covers all that was taken in before that commit (I6)
-        self.crowded = True
-        try:
-            if self._calm >= CALM:
-                self._calm = 0
-                self.refresh()
-            elif self._due:
-                self._due = False
-                self.save()
-            elif newest % CROWDED_EVERY == 0:
-                self.refresh()
-                self._due = self._saved < self.version
-                self.crowded = True
-        except HoldfastError:
-            pass  # the commit is acknowledged, and stays so; whoever asks for the state next is told
 
     def settle(self) -> None:
         """Keep a snapshot at the end of a command, so that the next one has nothing to fold.

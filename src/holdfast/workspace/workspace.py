@@ -12,7 +12,7 @@ from holdfast.core.ids import checked_name
 from holdfast.core.stream import PROJECT, last_part, owner, session_stream, user_stream
 from holdfast.core.text import NAME_CAP, checked_text
 from holdfast.errors import HoldfastError, InvalidName, NoSession, NotFound, Refused
-from holdfast.store.protocol import Fault, Ground, Planned, Store
+from holdfast.store.protocol import AppendContext, Fault, PreparedCommit, Store
 from holdfast.store.url import open_store
 from holdfast.typed import TYPE_CHECKING, Any, Self
 from holdfast.workspace import discovery, publish, secrets_filter
@@ -167,9 +167,9 @@ class Workspace:
         """The writer of this place, as an append that writes nothing is told it."""
         found = ""
 
-        def ask(ground: Ground) -> Planned:
+        def ask(context: AppendContext) -> PreparedCommit:
             nonlocal found
-            found = ground.writer
+            found = context.writer
             raise _Asked
 
         try:
@@ -350,16 +350,11 @@ class Workspace:
 
     # -- views --------------------------------------------------------------------------------------------
 
-    def changed(self, handle: Handle, crowded: bool) -> None:
-        """A commit was made: its views are stale. They are made anew at most once a second, and on close.
-
-        While others write to the stream as well, on close only: each of them would have to read all the others.
-        """
+    def changed(self, handle: Handle) -> None:
+        """A commit was made: its views are stale. They are regenerated at most once a second, and on close."""
         self._stale[handle.stream] = handle
         if self.new_key is not None:
             secrets_filter.keep_key(self)
-        if crowded:
-            return
         now = time.monotonic_ns()
         if now - self._published > 1_000_000_000:
             if self._published:

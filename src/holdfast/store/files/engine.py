@@ -11,16 +11,16 @@ from holdfast.core.stream import checked_note, checked_stream, is_stream_name
 from holdfast.errors import Forbidden, Newer, Unavailable
 from holdfast.fs import durable, posix
 from holdfast.fs.port import FileSystem
-from holdfast.fs.symlinks import refuse_links
+from holdfast.fs.symlinks import reject_symlinks
 from holdfast.git.refs import GitHead
 from holdfast.store.files import segments
 from holdfast.store.files.identity import Identity
-from holdfast.store.files.journal import Habit
+from holdfast.store.files.journal import JournalPolicy
 from holdfast.store.files.segments import EVENTS
 from holdfast.store.files.stream import StreamFiles
 from holdfast.store.files.stream_reader import Place
 from holdfast.store.files.writer_state import remembered
-from holdfast.store.oserror import mapped
+from holdfast.store.oserror import translate_oserror
 from holdfast.store.protocol import Appended, Capabilities, Cursor, Fault, Plan, Tail
 
 _OPEN_STREAMS = 100
@@ -41,14 +41,14 @@ class FilesStore:
         clock: Callable[[], int],
         fs: FileSystem = posix,
         bits: Callable[[int], int] = random_bits,
-        habit: Habit | None = None,
+        journal_policy: JournalPolicy | None = None,
     ) -> None:
         self.root = os.path.abspath(root)
         self.capabilities = Capabilities("files", True, True, True, self.root)
         self._fs = fs
         self._clock = clock
         self._bits = bits
-        self._habit = habit or Habit()
+        self._habit = journal_policy or JournalPolicy()
         self._mutex = allocate_lock()
         self._handles: dict[str, StreamFiles] = {}
         self._check_root()
@@ -61,13 +61,13 @@ class FilesStore:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise mapped(error, self.root) from error
+            raise translate_oserror(error, self.root) from error
         if stat.S_ISLNK(mode):
             raise Forbidden(f"{self.root} is a link; a workspace must be a real folder.")
         if not stat.S_ISDIR(mode):
             raise Forbidden(f"{self.root} is not a folder.", hint="Move it aside; nothing in it was changed.")
-        self._refuse_links("local/locks")
-        self._refuse_links("local/journals")
+        self._reject_symlinks("local/locks")
+        self._reject_symlinks("local/journals")
 
     def _start(self) -> None:
         """Everything that a forked child must not share with its parent."""
@@ -108,22 +108,20 @@ class FilesStore:
             try:
                 return handle.append(plan, cursor, expect, op)
             except OSError as error:
-                raise mapped(error, stream) from error
+                raise translate_oserror(error, stream) from error
             except Newer as error:
                 raise segments.named(self._fs, self.root, handle.paths(), error) from None
 
-    def read(
-        self, stream: str, cursor: Cursor = None, *, newest_first: bool = False, brief: bool = False
-    ) -> Tail:
+    def read(self, stream: str, cursor: Cursor = None, *, newest_first: bool = False) -> Tail:
         handle = self._handle(stream)
         with handle.mutex:
             try:
-                tail = handle.read(None if newest_first else cursor, brief)
+                tail = handle.read(None if newest_first else cursor)
                 if newest_first:
                     return tail._replace(lines=self._backward(handle), restarted=True)
                 return tail
             except OSError as error:
-                raise mapped(error, stream) from error
+                raise translate_oserror(error, stream) from error
             except Newer as error:
                 raise segments.named(self._fs, self.root, handle.paths(), error) from None
 
@@ -131,7 +129,7 @@ class FilesStore:
         try:
             yield from handle.backward()
         except OSError as error:
-            raise mapped(error, handle.stream) from error
+            raise translate_oserror(error, handle.stream) from error
 
     def streams(self, prefix: str = "") -> list[str]:
         found = ["project"]
@@ -160,7 +158,7 @@ class FilesStore:
                 durable.make_folders(self._fs, os.path.dirname(path))
                 durable.replace(self._fs, path, data, tag=tag, durable=False, mode=mode)
         except OSError as error:
-            raise mapped(error, name) from error
+            raise translate_oserror(error, name) from error
 
     def get(self, name: str) -> bytes | None:
         try:
@@ -168,7 +166,7 @@ class FilesStore:
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
         except OSError as error:
-            raise mapped(error, name) from error
+            raise translate_oserror(error, name) from error
 
     def forget(self, stream: str) -> None:
         from holdfast.recovery import fsck, restore
@@ -185,7 +183,7 @@ class FilesStore:
                     handle.unlock()
                     handle.close()
             except OSError as error:
-                raise mapped(error, stream) from error
+                raise translate_oserror(error, stream) from error
 
     def archive(self, stream: str) -> None:
         """Move a session to ``history/``, its segments joined into one. Repeating after a death completes it."""
@@ -201,7 +199,7 @@ class FilesStore:
                     handle.unlock()
                     handle.close()
             except OSError as error:
-                raise mapped(error, stream) from error
+                raise translate_oserror(error, stream) from error
 
     def archived(self) -> list[str]:
         """The streams that lie in ``history/``, oldest first."""
@@ -210,7 +208,7 @@ class FilesStore:
         try:
             return archive.archived(self._place)
         except OSError as error:
-            raise mapped(error, "history") from error
+            raise translate_oserror(error, "history") from error
 
     def is_archived(self, stream: str) -> bool:
         """Whether some of a stream lies in the archive."""
@@ -231,13 +229,13 @@ class FilesStore:
         try:
             return archive.size(self._place, stream)
         except OSError as error:
-            raise mapped(error, stream) from error
+            raise translate_oserror(error, stream) from error
 
     def check(self, *, fix: bool = False) -> list[Fault]:
-        from holdfast.recovery import fsck, old_places, restore
+        from holdfast.recovery import fsck, restore
 
         try:
-            faults = fsck.stray_files(self._place, fix=fix) + old_places.check(self._place, fix=fix)
+            faults = fsck.stray_files(self._place, fix=fix)
             if fix:
                 faults += restore.put_back(self._place, [*self.streams(), *self.archived()], self._handle)
                 faults += self.salvage()
@@ -246,7 +244,7 @@ class FilesStore:
             streams = sorted({*self.streams(), *self.archived()})
             return faults + fsck.check_streams(self._place, streams, self._handle, fix=fix)
         except OSError as error:
-            raise mapped(error, self.root) from error
+            raise translate_oserror(error, self.root) from error
 
     @property
     def in_git(self) -> bool:
@@ -266,7 +264,7 @@ class FilesStore:
         try:
             return listing.newest(self, self._fs, user, limit)
         except OSError as error:
-            raise mapped(error, "sessions") from error
+            raise translate_oserror(error, "sessions") from error
 
     def sessions_in(self, root: str) -> list[str]:
         """The sessions in the workspace of another worktree."""
@@ -302,7 +300,7 @@ class FilesStore:
         except FileNotFoundError:
             pass
         except OSError as error:
-            raise mapped(error, path) from error
+            raise translate_oserror(error, path) from error
 
     def settle_conflict(self, path: str) -> bool:
         """Join all sides of a segment (relative to the workspace) that a merge left in conflict. False if it is one of
@@ -316,7 +314,7 @@ class FilesStore:
                 with handle.holding():
                     return restore.unmerged(self._place, stream, path)
             except OSError as error:
-                raise mapped(error, path) from error
+                raise translate_oserror(error, path) from error
 
     def put_back(self, path: str) -> list[str]:
         """Move a file that a merge put into the folder of another session to where it was added."""
@@ -325,7 +323,7 @@ class FilesStore:
         try:
             return misplaced_files.put_back(self._place, path)
         except OSError as error:
-            raise mapped(error, path) from error
+            raise translate_oserror(error, path) from error
 
     def keep(self, stream: str, path: str) -> None:
         """Keep a file of a session out of git's reach until git has it."""
@@ -341,7 +339,7 @@ class FilesStore:
             faults = restore.salvage(self._place, self._handle)
             return faults + message_texts.bring_back(self._place, self._handle, self.folder_of)
         except OSError as error:
-            raise mapped(error, self.root) from error
+            raise translate_oserror(error, self.root) from error
 
     def close(self) -> None:
         self._closed = True
@@ -368,7 +366,7 @@ class FilesStore:
             with self._mutex:
                 checked_stream(stream)
                 for folder in segments.folders_of(self.root, stream):
-                    self._refuse_links(folder[len(self.root) + 1 :])
+                    self._reject_symlinks(folder[len(self.root) + 1 :])
                 if len(self._handles) >= _OPEN_STREAMS:
                     self._close_idle()
                 handle = self._handles.setdefault(stream, StreamFiles(self._place, stream))
@@ -388,16 +386,16 @@ class FilesStore:
                     handle.mutex.release()
                 del self._handles[stream]
 
-    def _refuse_links(self, folder: str) -> None:
+    def _reject_symlinks(self, folder: str) -> None:
         try:
-            refuse_links(self._fs, self.root, folder)
+            reject_symlinks(self._fs, self.root, folder)
         except OSError as error:
-            raise mapped(error, folder) from error
+            raise translate_oserror(error, folder) from error
 
     def _note_path(self, name: str) -> str:
         stream, _, last = checked_note(name).rpartition("/")
         folder = self.folder_of(stream) if stream.startswith("sessions/") else os.path.join(self.root, stream)
-        self._refuse_links(folder[len(self.root) + 1 :])
+        self._reject_symlinks(folder[len(self.root) + 1 :])
         return os.path.join(folder, last)
 
     def _is_folder(self, name: str) -> bool:
@@ -412,4 +410,4 @@ class FilesStore:
         try:
             return self._fs.names(os.path.join(self.root, name))
         except OSError as error:
-            raise mapped(error, name) from error
+            raise translate_oserror(error, name) from error

@@ -8,17 +8,15 @@ there is a short way for events that no rule has to judge. It asks and writes th
 
 from __future__ import annotations
 
-from zlib import crc32
-
 from holdfast.core import ids, timestamps
 from holdfast.core.codec import Commit
 from holdfast.errors import UnknownOutcome
-from holdfast.fs.port import END, HOLD, RELEASE
+from holdfast.fs.port import LOCK_EX, LOCK_UN, SEEK_END
 from holdfast.store.files.segments import FULL
 from holdfast.store.files.stream_note import ALONE, LAG_MS
 from holdfast.store.files.stream_put import StreamPut
 from holdfast.store.numbered import check_expected
-from holdfast.store.protocol import Appended, Cursor, Planned
+from holdfast.store.protocol import Appended, Cursor, PreparedCommit
 from holdfast.typed import made
 
 
@@ -27,11 +25,11 @@ class StreamAlone(StreamPut):
 
     __slots__ = ()
 
-    def _append_alone(self, planned: Planned, cursor: Cursor, expect: int | None) -> Appended | None:
+    def _append_alone(self, prepared: PreparedCommit, cursor: Cursor, expect: int | None) -> Appended | None:
         """Append behind this handle's own last commit, at whose end ``cursor`` stands; None, and nothing done, if
         anything has happened since, or it cannot be told at once."""
         memory, journal, newest = self._memory, self._journal, cursor["e"]
-        draft, numbers, content, quiet = planned
+        draft, numbers, content = prepared
         events, by, origin, op = draft
         if (
             memory is None
@@ -47,14 +45,14 @@ class StreamAlone(StreamPut):
             return None
         fs, lock_fd, head, note, held = self._fs, self._lock_fd, self._head, self._note, True
         try:
-            fs.lock(lock_fd, HOLD)  # inside: an interrupt right behind it must not leave the stream held
+            fs.lock(lock_fd, LOCK_EX)  # inside: an interrupt right behind it must not leave the stream held
             if fs.read(lock_fd, len(note), 0) != note:
                 return None
             folder = fs.stat_handle(self._folder_fd)
             if (
                 folder.st_mtime_ns != self._folder_stamp
                 or not folder.st_nlink
-                or fs.seek(self._segment_fd, 0, END) != size
+                or fs.seek(self._segment_fd, 0, SEEK_END) != size
                 or not head.is_at(memory.token, memory.git_index)
                 or (size >= FULL and head.common is not None)
             ):
@@ -72,9 +70,6 @@ class StreamAlone(StreamPut):
             memory.rows = rows = memory.rows + 1
             memory.sum = line_sum
             memory.clock = commit_id
-            memory.mix = mix = (memory.mix + crc32(commit_id.encode())) & 0xFFFFFFFF
-            if not quiet:
-                memory.loud = grown
             try:
                 self._alone = alone = self._alone + 1
                 if alone > ALONE and 0 <= now - self._noted_at < LAG_MS:
@@ -82,11 +77,11 @@ class StreamAlone(StreamPut):
                 else:
                     self._remember(memory, now)
                 held = False
-                fs.lock(lock_fd, RELEASE)
+                fs.lock(lock_fd, LOCK_UN)
                 moved = cursor.copy()
                 moved["n"] = version
                 moved["h"] = commit_id
-                moved["e"] = (name, grown, rows, newest[3] + 1, newest[4], commit_id, line_sum, 0, mix)
+                moved["e"] = (name, grown, rows, newest[3] + 1, newest[4], commit_id, line_sum, 0)
                 if len(line) > journal.window or not journal.put(name, size, line):
                     self._empty_journal()
                 self._safe = grown
@@ -95,7 +90,7 @@ class StreamAlone(StreamPut):
                 raise UnknownOutcome(f"{self.stream}: a file call failed ({error.strerror}).") from error
         finally:
             if held:
-                fs.lock(lock_fd, RELEASE)
+                fs.lock(lock_fd, LOCK_UN)
         self._latest = moved
         commit = made(Commit, (commit_id, at, by, origin, op, events, line_sum))
         return made(Appended, (commit, moved, version, False))

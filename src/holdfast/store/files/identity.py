@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from holdfast.core import ids
 from holdfast.fs import durable
-from holdfast.fs.port import HOLD, FileSystem
+from holdfast.fs.port import LOCK_EX, FileSystem
 from holdfast.typed import Any
 
 
@@ -52,7 +52,7 @@ class Identity:
         durable.make_folders(self._fs, self._local)
         lock = self._fs.open(os.path.join(self._local, "writer.lock"), os.O_RDWR | os.O_CREAT)
         try:
-            self._fs.lock(lock, HOLD)
+            self._fs.lock(lock, LOCK_EX)
             stored = self._load()
             if stored and stored != old:
                 self._writer = stored

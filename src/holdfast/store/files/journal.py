@@ -2,7 +2,7 @@
 
 A sync of a file that has grown also writes its new length, in a transaction of the file system. Bytes that replace
 others in a file of fixed length are on the disk sooner, and processes with a journal each do not wait for one another
-(docs/decisions/0042-journals.md). A line still goes to its segment first, where everybody reads it; the journal only
+(docs/decisions/0020-journals.md). A line still goes to its segment first, where everybody reads it; the journal only
 makes sure of it. ``replay`` reads what a process that died has left.
 """
 
@@ -15,7 +15,7 @@ from mmap import mmap
 
 from holdfast.core import codec
 from holdfast.fs import durable
-from holdfast.fs.port import THROUGH
+from holdfast.fs.port import RWF_DSYNC
 from holdfast.store.files.padding import line_of
 from holdfast.typed import TYPE_CHECKING, Record
 
@@ -33,7 +33,7 @@ _DIRECT = getattr(os, "O_DIRECT", 0)
 """Past the page cache, which would have to be searched for what to write."""
 
 
-class Habit(Record):
+class JournalPolicy(Record):
     """When a handle takes a journal, and how large it is."""
 
     after: int = 16
@@ -59,13 +59,15 @@ class Journal:
 
     __slots__ = ("_at", "_fd", "_fs", "_out", "_page", "_path", "_round", "_size", "window")
 
-    def __init__(self, fs: FileSystem, path: str, fd: int, habit: Habit) -> None:
-        self.window = habit.window
+    def __init__(self, fs: FileSystem, path: str, fd: int, journal_policy: JournalPolicy) -> None:
+        self.window = journal_policy.window
         self._fs = fs
         self._path = path
         self._fd = fd
-        self._size = habit.size
-        self._page = mmap(-1, -(-(_HEAD + habit.window) // BLOCK) * BLOCK)  # aligned as a disk wants it
+        self._size = journal_policy.size
+        self._page = mmap(
+            -1, -(-(_HEAD + journal_policy.window) // BLOCK) * BLOCK
+        )  # aligned as a disk wants it
         view = memoryview(self._page)
         self._out = [[view[:end]] for end in range(0, len(view) + 1, BLOCK)]
         """What is written of the page, by number of blocks."""
@@ -86,12 +88,12 @@ class Journal:
                 raise
             # A file system that knows no other way than through its cache; it may have made the file before it said so.
             fd = fs.open(path, _FLAGS & ~os.O_EXCL)
-        journal = cls(fs, path, fd, place.habit)
+        journal = cls(fs, path, fd, place.journal_policy)
         try:
             if not fs.try_lock(fd):
                 raise OSError(errno.EWOULDBLOCK, "somebody looks into the new journal")
-            fs.write_through(fd, [memoryview(mmap(-1, place.habit.size))], 0, THROUGH)
-            durable.sync_names(fs, folder, os.path.dirname(place.root))
+            fs.write_through(fd, [memoryview(mmap(-1, place.journal_policy.size))], 0, RWF_DSYNC)
+            durable.fsync_dirs(fs, folder, os.path.dirname(place.root))
         except OSError:
             journal.remove()
             raise
@@ -111,7 +113,7 @@ class Journal:
         if end > self._size:
             return False
         self._page[:length] = entry
-        if self._fs.write_through(self._fd, self._out[blocks], at, THROUGH) != end - at:
+        if self._fs.write_through(self._fd, self._out[blocks], at, RWF_DSYNC) != end - at:
             raise OSError(errno.EIO, "an entry of a journal was written in part")
         self._at = end
         return True

@@ -1,4 +1,4 @@
-"""Spaces and blanks in the lines of a segment, which are there for git alone (docs/decisions/0023-unlike-segments.md).
+"""Spaces and blanks in the lines of a segment, which are there for git alone (docs/decisions/0012-padding.md).
 
 Git takes a new file for a removed one under another name if half of its pieces are the same. More than half of every
 line is its own: a short one by its id, time and sum, a long one by blanks that follow from its segment and its commit.
@@ -38,7 +38,7 @@ def line_of(piece: bytes) -> bytes:
     return line[:start] + line[start:].lstrip(BLANKS) if line[start : start + 1] in (SPACE, TAB) else line
 
 
-def laid_out(name: str, commit_id: str, opening: bytes, body: bytes, end: bytes) -> bytes:
+def pad_line(name: str, commit_id: str, opening: bytes, body: bytes, end: bytes) -> bytes:
     """The line of a commit (up to its sum, and the rest) as it stands in the segment of that name, whose lines begin in
     a known way."""
     length = len(body) + codec.TAIL_LENGTH

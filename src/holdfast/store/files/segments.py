@@ -16,7 +16,7 @@ from holdfast.core.hashing import blake2b
 from holdfast.errors import Newer
 from holdfast.fs import durable
 from holdfast.fs.port import FileSystem
-from holdfast.store.files.padding import OPEN, SPACE, laid_out, line_of
+from holdfast.store.files.padding import OPEN, SPACE, line_of, pad_line
 from holdfast.typed import Record
 
 SUFFIX = ".jsonl"
@@ -95,7 +95,7 @@ def number_of(name: str) -> int:
 
 
 def tag_in(name: str) -> str:
-    """The tag of the stream that a segment's name says it belongs to; empty in names of before there were tags."""
+    """The tag of the stream that a segment's name says it belongs to."""
     return name[ids.WRITER_LENGTH + 1 : -len(SUFFIX)].partition(".")[2]
 
 
@@ -112,20 +112,21 @@ def name_of(stream: str, writer: str, number: int) -> str:
 
 def is_segment(name: str) -> bool:
     """Whether a file is a segment, of whatever stream."""
-    digits, dot, tag = name[ids.WRITER_LENGTH + 1 : -len(SUFFIX)].partition(".")
+    digits, _, tag = name[ids.WRITER_LENGTH + 1 : -len(SUFFIX)].partition(".")
     return (
         name.endswith(SUFFIX)
         and ids.is_writer(name[: ids.WRITER_LENGTH])
         and name[ids.WRITER_LENGTH : ids.WRITER_LENGTH + 1] == "-"
         and digits.isascii()
         and digits.isdigit()
-        and (not dot or (len(tag) == TAG_LENGTH and ids.only(tag, ids.ALPHABET)))
+        and len(tag) == TAG_LENGTH
+        and ids.only(tag, ids.ALPHABET)
     )
 
 
 def belongs(stream: str, name: str) -> bool:
     """Whether a file is a segment of this stream: somebody may have put it into the folder of another one."""
-    return is_segment(name) and tag_in(name) in ("", tag_of(stream))
+    return is_segment(name) and tag_in(name) == tag_of(stream)
 
 
 def opening_of(stream: str, name: str) -> bytes:
@@ -149,7 +150,7 @@ def shifted(stream: str, name: str, line: bytes) -> bytes:
         opening = OPEN + SPACE * (FIRST + SHIFTS + drawn % SHIFTS)
     else:
         opening = opening_of(stream, name)
-    return laid_out(name, commit_id, opening, line[:sum_at], line[sum_at:])
+    return pad_line(name, commit_id, opening, line[:sum_at], line[sum_at:])
 
 
 def folder_of(root: str, stream: str) -> str:
@@ -194,7 +195,7 @@ class Chain:
 
     def take(self, line: bytes, number: int) -> bool:
         """Whether the line holds a commit; what is wrong with it goes to ``troubles``."""
-        following = codec.following(line, self.sum) if self.sum else None
+        following = codec.verify_chained(line, self.sum) if self.sum else None
         if following is None and not self._is_kept(line, number):
             self.sum = None
             return False

@@ -12,16 +12,16 @@ from _thread import allocate_lock
 from holdfast.core import codec, ids
 from holdfast.errors import HoldfastError
 from holdfast.fs import durable
-from holdfast.fs.port import END, HOLD
+from holdfast.fs.port import LOCK_EX, SEEK_END
 from holdfast.recovery import pins
 from holdfast.store.files import segments
+from holdfast.store.files.fast_append import StreamAlone
 from holdfast.store.files.segments import Mark
-from holdfast.store.files.stream_note import ANYTHING, NOTHING
-from holdfast.store.files.stream_quiet import StreamQuiet
+from holdfast.store.files.stream_note import NOTHING
 from holdfast.store.files.stream_reader import SUM_AND_END, Place, marks_in
 from holdfast.store.files.writer_state import Memory, read_note
 from holdfast.store.numbered import check_expected, check_op
-from holdfast.store.protocol import Appended, Cursor, Fault, Given, Ground, Plan, Tail
+from holdfast.store.protocol import AppendContext, Appended, Cursor, Fault, Plan, PrebuiltCommit, Tail
 from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _READ_ONLY = frozenset([errno.EROFS, errno.EACCES, errno.EPERM])
 
 
-class StreamFiles(StreamQuiet):
+class StreamFiles(StreamAlone):
     """The segments of one stream. Callers hold ``mutex``; a forked child must make its own."""
 
     __slots__ = ("_ops", "mutex")
@@ -40,29 +40,23 @@ class StreamFiles(StreamQuiet):
         self.mutex = allocate_lock()
         self._ops: Ops | None = None
 
-    def read(self, cursor: Cursor, brief: bool = False) -> Tail:
+    def read(self, cursor: Cursor) -> Tail:
         if not self._sound:
             self.make_sound()
         if self._lock_fd >= 0 and self._is_latest(cursor) and not cursor["f"] and not self._unplayed:
             return Tail([], cursor, cursor["n"], cursor["h"], False, ())
-        tail = self._quiet_beyond(cursor) if brief else None
-        if tail is None:
-            tail = super().read(cursor)
+        tail = super().read(cursor)
         return tail._replace(faults=(*tail.faults, *self._unplayed)) if self._unplayed else tail
 
     def append(self, plan: Plan, cursor: Cursor, expect: int | None, op: str | None) -> Appended:
         if not self._sound:
             self.make_sound()
-        planned, unread = None, False
-        if type(plan) is Given and op is None and plan.planned.draft.op is None:
-            planned, _, unread = plan
+        prepared = None
+        if type(plan) is PrebuiltCommit and op is None and plan.prepared.draft.op is None:
+            prepared = plan.prepared
         try:
-            if planned is not None and cursor is not None:
-                appended = None
-                if cursor is self._latest:
-                    appended = self._append_alone(planned, cursor, expect)
-                elif unread and cursor is self._start:
-                    appended = self._append_beside(planned, expect)
+            if prepared is not None and cursor is not None and cursor is self._latest:
+                appended = self._append_alone(prepared, cursor, expect)
                 if appended is not None:
                     return appended
             if self._lock_fd < 0:
@@ -70,15 +64,15 @@ class StreamFiles(StreamQuiet):
             self._held = True
             try:
                 # Inside: an interrupt right behind it must not leave the stream held.
-                self._fs.lock(self._lock_fd, HOLD)
-                since = self._happened(cursor, unread)
+                self._fs.lock(self._lock_fd, LOCK_EX)
+                since = self._happened(cursor)
                 memory = self._memory
-                if planned is None or since < NOTHING or memory is None or self._is_full(memory):
+                if prepared is None or since < NOTHING or memory is None or self._is_full(memory):
                     return self._append(plan, cursor, expect, op, since)
-                version = cursor["n"] + since
+                version = cursor["n"]
                 if expect is not None:
                     check_expected(self.stream, expect, version)
-                return self._put(planned, memory, cursor, version, cursor["h"], since)
+                return self._put(prepared, memory, cursor, version, cursor["h"], since)
             finally:
                 if self._held:
                     self.unlock()
@@ -110,12 +104,11 @@ class StreamFiles(StreamQuiet):
         if since != NOTHING or memory is None:
             memory = self._recall(tail)
             writer = self._place.identity.writer()
-        planned = plan(Ground(tail, writer, memory.numbers))
-        check_op(planned.draft.op, op)
+        prepared = plan(AppendContext(tail, writer, memory.numbers))
+        check_op(prepared.draft.op, op)
         if since != NOTHING or self._is_full(memory):
             memory = self._ready(memory, tail)
-        since = NOTHING if since == NOTHING else ANYTHING  # if it had only grown, it was read all the same
-        return self._put(planned, memory, tail.cursor, tail.version, tail.head, since)
+        return self._put(prepared, memory, tail.cursor, tail.version, tail.head, since)
 
     def _first_with(self, op: str) -> codec.Commit | None:
         from holdfast.store.files.op_index import Ops, matches
@@ -179,7 +172,7 @@ class StreamFiles(StreamQuiet):
                 memory = memory.but(git_index=index)
             mark = marks_in(tail.cursor).get(name)
             if mark is not None and name not in self._put_away and self._open_segment(name):
-                size = self._fs.seek(self._segment_fd, 0, END)
+                size = self._fs.seek(self._segment_fd, 0, SEEK_END)
                 if size == memory.size == mark.offset and memory.sum == mark.sum:
                     return memory
                 memory = self._continue(memory, mark, size)
@@ -223,7 +216,7 @@ class StreamFiles(StreamQuiet):
             if mark.offset < memory.size:
                 return memory.but(segment=0)
         clock = max(memory.clock, mark.last or ids.ZERO)
-        return memory.but(size=mark.offset, sum=mark.sum, rows=mark.rows, clock=clock, loud=mark.offset)
+        return memory.but(size=mark.offset, sum=mark.sum, rows=mark.rows, clock=clock)
 
     def _remembered_at(self, memory: Memory) -> bool:
         if not memory.size:
@@ -250,14 +243,13 @@ class StreamFiles(StreamQuiet):
         self._opening = segments.opening_of(self.stream, name)
         self._renew_listing(sorted([*self._listed, name]))
         pins.keep(self._place, self.stream, path)
-        durable.sync_names(self._fs, self.folder, os.path.dirname(self._place.root))
+        durable.fsync_dirs(self._fs, self.folder, os.path.dirname(self._place.root))
         memory = memory.but(
             segment=number,
             size=0,
             sum=codec.GENESIS,
             rows=0,
             safe=0,
-            loud=0,
             token=token,
             highest=number,
             git_index=index,

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 
 from holdfast.fs import durable
-from holdfast.fs.port import END, HOLD, RELEASE
-from holdfast.store.files.stream_reader import Place, StreamReader, reach_in
-from holdfast.store.files.writer_state import BEGINNING, UNKNOWN, Memory, decode_memory, encode_memory
+from holdfast.fs.port import LOCK_EX, LOCK_UN, SEEK_END
+from holdfast.store.files.stream_reader import Place, StreamReader
+from holdfast.store.files.writer_state import Memory, decode_memory, encode_memory
 from holdfast.store.protocol import Cursor
 
 LAG_MS = 100
@@ -21,7 +21,7 @@ something takes a new name."""
 ALONE = 8
 """Commits in a row without others between them, after which the note may lag."""
 NOTHING, ANYTHING = 0, -1
-"""What may have happened to a stream while it was not held; a number in between: so many commits came, and no more."""
+"""What may have happened to a stream while it was not held."""
 
 
 class StreamNote(StreamReader):
@@ -40,9 +40,6 @@ class StreamNote(StreamReader):
         "_note",
         "_noted_at",
         "_opening",
-        "_reach",
-        "_start",
-        "_start_generation",
         "_unnoted",
     )
 
@@ -66,17 +63,12 @@ class StreamNote(StreamReader):
         """How the lines of the segment at hand begin."""
         self._latest: Cursor = None
         """The cursor behind this handle's own last commit."""
-        self._start: Cursor = None
-        """The cursor behind which others' commits are left unread, as long as the segment at hand and the listing stay
-        the same; of which listing; how far it reaches in the segment, how many commits are elsewhere, and its head."""
-        self._start_generation = -1
-        self._reach = (0, 0, 0, b"")
 
     def lock(self) -> None:
         """Hold the stream: everybody else who wants to append waits."""
         if self._lock_fd < 0:
             self._open_lock()
-        self._fs.lock(self._lock_fd, HOLD)
+        self._fs.lock(self._lock_fd, LOCK_EX)
         self._held = True
 
     def _open_lock(self) -> None:
@@ -97,33 +89,19 @@ class StreamNote(StreamReader):
         """Let others append, if the stream is held."""
         if self._held:
             self._held = False
-            self._fs.lock(self._lock_fd, RELEASE)
+            self._fs.lock(self._lock_fd, LOCK_UN)
 
-    def _happened(self, cursor: Cursor, unread: bool) -> int:
-        """What has happened to the stream since ``cursor``: NOTHING, so many commits, or ANYTHING. The caller holds it.
+    def _happened(self, cursor: Cursor) -> int:
+        """What has happened to the stream since ``cursor``: NOTHING or ANYTHING. The caller holds it.
 
         NOTHING: what was read, checked and remembered for this handle's own last commit holds for the next one too.
         Every other process leaves a new note, every other program a new folder time, a new length or a new git HEAD.
-        So many commits, only if they may be left ``unread``: they are all of this place and in the segment at hand, and
-        the note says all that the next commit must know of them.
         """
         if self._is_latest(cursor):
             return NOTHING
         # What follows may renew the note and then be refused: the old cursor would look new again.
         self._latest = None
-        memory = self._memory
-        if not unread or memory is None:
-            return ANYTHING
-        if (cursor is not self._start or self._start_generation != self._generation) and not (
-            self._starts_at(cursor)
-        ):
-            return ANYTHING
-        note = self._fs.read(self._lock_fd, BEGINNING, 0)
-        if not memory.follow(note):
-            return ANYTHING
-        self._note = UNKNOWN
-        offset, rows, _, _ = self._reach
-        return memory.rows - rows if offset <= memory.size and self._is_as_noted(memory) else ANYTHING
+        return ANYTHING
 
     def _is_latest(self, cursor: Cursor) -> bool:
         """Whether the cursor stands behind this handle's own last commit and nothing has happened since."""
@@ -133,18 +111,6 @@ class StreamNote(StreamReader):
         if memory is None or self._fs.read(self._lock_fd, len(note), 0) != note:
             return False
         return self._is_as_noted(memory)
-
-    def _starts_at(self, cursor: Cursor) -> bool:
-        """Whether a cursor is this handle's own, with nothing wrong before it: others' commits behind it can be left
-        unread. While they write it is the same one again and again."""
-        if not isinstance(cursor, dict) or not self._is_own(cursor) or cursor["f"]:
-            return False
-        offset, rows, lines = reach_in(cursor, self._segment)
-        if rows != lines:
-            return False
-        self._start, self._start_generation = cursor, self._generation
-        self._reach = (offset, rows, cursor["n"] - rows, cursor["h"].encode())
-        return True
 
     def _is_as_noted(self, memory: Memory) -> bool:
         if self._segment_fd < 0 or self._complete_for[0] != self._generation:
@@ -159,7 +125,7 @@ class StreamNote(StreamReader):
         if folder.st_mtime_ns != self._folder_stamp or not folder.st_nlink:
             self._close_folder()  # there may be another one in its place
             return False
-        return fs.seek(self._segment_fd, 0, END) == memory.size and self._head.is_at(
+        return fs.seek(self._segment_fd, 0, SEEK_END) == memory.size and self._head.is_at(
             memory.token, memory.git_index
         )
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from holdfast.core import codec, ids, timestamps
 from holdfast.errors import HoldfastError, Unavailable, UnknownOutcome
 from holdfast.fs import durable
-from holdfast.fs.port import RELEASE
+from holdfast.fs.port import LOCK_UN
 from holdfast.store.files import segments
 from holdfast.store.files.journal import Journal
-from holdfast.store.files.padding import laid_out
+from holdfast.store.files.padding import pad_line
 from holdfast.store.files.segments import UNREAD
 from holdfast.store.files.stream_note import ALONE, LAG_MS, NOTHING, StreamNote
 from holdfast.store.files.stream_reader import Place, marks_in
 from holdfast.store.files.writer_state import Memory, read_note
-from holdfast.store.protocol import Appended, Cursor, Fault, Planned
+from holdfast.store.protocol import Appended, Cursor, Fault, PreparedCommit
 from holdfast.typed import made
 
 
@@ -31,7 +31,7 @@ class StreamPut(StreamNote):
     def __init__(self, place: Place, stream: str) -> None:
         super().__init__(place, stream)
         self._journal: Journal | None = None
-        self._until_journal = place.habit.after
+        self._until_journal = place.journal_policy.after
         """Appends before this handle takes a journal."""
         self._safe = 0
         """So much of the segment at hand is known to survive a power cut."""
@@ -40,12 +40,12 @@ class StreamPut(StreamNote):
         self._unplayed: tuple[Fault, ...] = ()
 
     def _put(
-        self, planned: Planned, memory: Memory, cursor: Cursor, version: int, head: str, since: int
+        self, prepared: PreparedCommit, memory: Memory, cursor: Cursor, version: int, head: str, since: int
     ) -> Appended:
         """Write the commit, note it, release the stream, make it durable: in this order (I1)."""
         if self._until_journal:
             self._count_down()
-        draft, numbers, content, quiet = planned
+        draft, numbers, content = prepared
         if content is None:
             content = codec.content_of(draft)
         now = self._clock()
@@ -53,7 +53,7 @@ class StreamPut(StreamNote):
         commit_id = ids.next_id(head if head > memory.clock else memory.clock, now, memory.writer)
         line, line_sum = self._write_line(content, commit_id, at, memory.sum, memory.size)
         try:
-            memory.grow(len(line), line_sum, commit_id, self._safe, quiet)
+            memory.grow(len(line), line_sum, commit_id, self._safe)
             if numbers:
                 memory = memory.but(numbers={**memory.numbers, **numbers})
             self._alone = alone = self._alone + 1 if since == NOTHING and not numbers else 0
@@ -62,10 +62,10 @@ class StreamPut(StreamNote):
             else:
                 self._remember(memory, now)
             self._held = False
-            self._fs.lock(self._lock_fd, RELEASE)
+            self._fs.lock(self._lock_fd, LOCK_UN)
             version += 1
             # Before the wait for the disk, while all that it needs is at hand.
-            latest = None if since > NOTHING else self._covering(cursor, version, memory)
+            latest = self._covering(cursor, version, memory)
             self._make_durable(memory.size, memory.safe, line)
         except OSError as error:
             self.close()
@@ -79,8 +79,8 @@ class StreamPut(StreamNote):
         self, content: bytes, commit_id: str, at: str, previous: str, size: int
     ) -> tuple[bytes, str]:
         """Write the line of a commit behind the ``size`` bytes that the segment has; returns it, and its sum."""
-        body, end, line_sum = codec.sealed(content, commit_id, at, previous)
-        line = laid_out(self._segment, commit_id, self._opening, body, end)
+        body, end, line_sum = codec.finish_line(content, commit_id, at, previous)
+        line = pad_line(self._segment, commit_id, self._opening, body, end)
         try:
             done = self._fs.write(self._segment_fd, line)
             if done < len(line):  # hardly ever
@@ -102,7 +102,7 @@ class StreamPut(StreamNote):
         moved["n"] = version
         moved["h"] = commit_id
         lines, first = newest[3] + 1, newest[4] or commit_id
-        moved["e"] = (name, memory.size, memory.rows, lines, first, commit_id, memory.sum, 0, memory.mix)
+        moved["e"] = (name, memory.size, memory.rows, lines, first, commit_id, memory.sum, 0)
         return moved
 
     def _make_durable(self, size: int, safe: int, line: bytes) -> None:
@@ -133,7 +133,7 @@ class StreamPut(StreamNote):
         try:
             self._journal = Journal.create(self._place, self._flat)
         except OSError:
-            self._until_journal = 16 * self._place.habit.after
+            self._until_journal = 16 * self._place.journal_policy.after
 
     def _empty_journal(self) -> None:
         """Sync the segment: nothing is in the journal alone any more."""
@@ -217,7 +217,6 @@ class StreamPut(StreamNote):
             self._empty_journal()
         fd, self._segment_fd = self._segment_fd, -1
         self._segment_path, self._segment, self._safe = "", "", 0
-        self._start, self._start_generation = None, -1
         try:
             self._fs.close(fd)
         except OSError:
@@ -232,5 +231,5 @@ class StreamPut(StreamNote):
         if self._journal is not None:
             self._journal.remove()
             self._journal = None
-        self._until_journal = self._place.habit.after
+        self._until_journal = self._place.journal_policy.after
         self._close_note()

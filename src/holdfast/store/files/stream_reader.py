@@ -11,7 +11,7 @@ from holdfast.fs.port import FileSystem
 from holdfast.git.refs import GitHead
 from holdfast.store.files import segments
 from holdfast.store.files.identity import Identity
-from holdfast.store.files.journal import Habit
+from holdfast.store.files.journal import JournalPolicy
 from holdfast.store.files.segments import UNREAD, Mark
 from holdfast.store.protocol import LONG_TAIL, Cursor, Fault, Tail
 from holdfast.typed import Any, Record
@@ -37,7 +37,7 @@ class Place(Record):
     tag: str
     load: Callable[[str], bytes | None]
     save: Callable[[str, bytes | None], None]
-    habit: Habit
+    journal_policy: JournalPolicy
 
 
 class StreamReader:
@@ -325,22 +325,12 @@ class StreamReader:
 
 def marks_in(cursor: dict[str, Any]) -> dict[str, Mark]:
     """How far each segment had been read. ``e`` has the newest mark of the one that the cursor's handle was writing to,
-    beside all others: hundreds of segments must not make an append dearer. Behind it, the note's ``mix`` at that mark.
-    """
+    beside all others: hundreds of segments must not make an append dearer."""
     marks: dict[str, Mark] = cursor["s"]
     if "e" not in cursor:
         return marks
-    name, *mark, _ = cursor["e"]
+    name, *mark = cursor["e"]
     return {**marks, name: Mark(*mark)}
-
-
-def reach_in(cursor: dict[str, Any], segment: str) -> tuple[int, int, int]:
-    """How far one segment had been read by the handle that made the cursor: offset, rows and lines."""
-    newest: tuple[Any, ...] | None = cursor.get("e")
-    if newest is not None and newest[0] == segment:
-        return newest[1:4]
-    marks: dict[str, Mark] = cursor["s"]
-    return marks.get(segment, UNREAD)[:3]
 
 
 def _is_joined(name: str) -> bool:

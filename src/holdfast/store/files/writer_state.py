@@ -25,8 +25,8 @@ except ImportError:  # an interpreter without the private module
 _NOTE = 1 << 16
 _USUAL_NOTE = 1024
 """Bytes that hold nearly every note; of a longer one, its beginning."""
-_GROWING = Struct("<IQQQQ32s25s")
-"""The part that every commit changes: mix, size, rows, safe, loud, sum, clock."""
+_GROWING = Struct("<QQQ32s25s")
+"""The part that every commit changes: size, rows, safe, sum, clock."""
 _BEGINNING = Struct(f"{_GROWING.format}I")
 """That part and its checksum, which goes on from the checksum of the rest: who knows the rest reads and writes no more
 than this, and sees at once if it is another one."""
@@ -49,8 +49,6 @@ class Memory:
         "git_index",
         "highest",
         "lasting",
-        "loud",
-        "mix",
         "node",
         "numbers",
         "rows",
@@ -82,10 +80,6 @@ class Memory:
         """So many bytes of the segment are known to survive a power cut: they are on the disk in it, or in journals."""
         self.clock = clock
         """The latest id that it ever wrote."""
-        self.mix = 0
-        """A number to which every line of the segment adds its id's checksum, wherever it began."""
-        self.loud = 0
-        """Behind so many bytes of the segment there are only quiet commits, and all of them are in ``mix``."""
         self.writer = writer
         self.segment = segment
         """The number of the segment that it appends to; 0 for none; below 0 for one whose sync has failed."""
@@ -103,15 +97,12 @@ class Memory:
         self.seed = 0
         """Its checksum."""
 
-    def grow(self, length: int, line_sum: str, commit_id: str, safe: int, quiet: bool) -> None:
+    def grow(self, length: int, line_sum: str, commit_id: str, safe: int) -> None:
         """One more line of the segment was written."""
         self.size += length
         self.rows += 1
         self.sum = line_sum
         self.clock = commit_id
-        self.mix = (self.mix + crc32(commit_id.encode())) & 0xFFFFFFFF
-        if not quiet:
-            self.loud = self.size
         if safe > self.safe:
             self.safe = safe
 
@@ -121,10 +112,10 @@ class Memory:
         another."""
         if len(note) < BEGINNING or not self.lasting:
             return False
-        mix, size, rows, safe, loud, line_sum, clock, checksum = unpack(note)
+        size, rows, safe, line_sum, clock, checksum = unpack(note)
         if crc32(note[:GROWING], self.seed) != checksum:
             return False
-        self.mix, self.size, self.rows, self.safe, self.loud = mix, size, rows, safe, loud
+        self.size, self.rows, self.safe = size, rows, safe
         self.sum, self.clock = line_sum.rstrip(b"\0").decode(), clock.decode()
         return True
 
@@ -145,7 +136,7 @@ def encode_memory(memory: Memory) -> bytes:
         memory.lasting = lasting.encode()
         memory.seed = crc32(memory.lasting)
     line_sum, clock = memory.sum.encode(), memory.clock.encode()
-    growing = pack(memory.mix, memory.size, memory.rows, memory.safe, memory.loud, line_sum, clock)
+    growing = pack(memory.size, memory.rows, memory.safe, line_sum, clock)
     checksum = crc32(growing, memory.seed).to_bytes(4, "little")
     return b"".join([growing, checksum, _LENGTH.pack(len(memory.lasting)), memory.lasting])
 

@@ -17,11 +17,11 @@ from contextlib import suppress
 
 from holdfast.core import ids
 from holdfast.errors import Damaged, Forbidden, HoldfastError, Newer, Refused, Unavailable, UnknownOutcome
-from holdfast.fs.port import END, FileSystem
+from holdfast.fs.port import SEEK_END, FileSystem
 
 APPLICATION = 0x686F6C64  # "hold"
-MIGRATIONS = ("0001_streams.sql", "0002_notes.sql")
-VERSION = len(MIGRATIONS)
+MIGRATIONS: tuple[str, ...] = ()
+"""SQL scripts, each leading from one version of the schema to the next; ``schema.sql`` is version 1."""
 
 _MAGIC = b"SQLite format 3\0"
 _HEADER = 100
@@ -108,7 +108,7 @@ def _is_ours(fs: FileSystem, path: str) -> bool:
 def _fits(header: bytes) -> bool:
     """Whether these are the first bytes of a database that this release can open."""
     ours = header[68:72] == APPLICATION.to_bytes(4, "big")
-    return header.startswith(_MAGIC) and ours and int.from_bytes(header[60:64], "big") <= VERSION
+    return header.startswith(_MAGIC) and ours and int.from_bytes(header[60:64], "big") <= newest()
 
 
 def _header_in_log(fs: FileSystem, path: str) -> bytes:
@@ -151,7 +151,9 @@ def make(fs: FileSystem, path: str, random: Callable[[int], bytes]) -> None:
         db.execute("PRAGMA journal_mode=WAL")
         db.execute(f"PRAGMA application_id={APPLICATION}")
         db.execute("BEGIN IMMEDIATE")
-        _run(db, "schema.sql", VERSION)
+        _run(db, _schema(), 1)
+        for version, script in enumerate(MIGRATIONS, start=2):
+            _run(db, script, version)
         writer = ids.random_text(int.from_bytes(random(8), "big"), ids.WRITER_LENGTH)
         db.execute("INSERT INTO meta (key, value) VALUES ('writer', ?)", (writer,))
         db.execute("COMMIT")
@@ -185,14 +187,14 @@ def connect(path: str, mode: str = "rw") -> sqlite3.Connection:
     return db
 
 
-def make_room(fs: FileSystem, path: str) -> None:
+def preallocate_wal(fs: FileSystem, path: str) -> None:
     """Lengthen the write-ahead log ahead of its use, with zeros, which SQLite takes for no frames and overwrites: then
-    a sync has no new length to write (docs/decisions/0045-short-ways-alone.md). The caller is in a transaction that
+    a sync has no new length to write (docs/decisions/0021-append-paths.md). The caller is in a transaction that
     writes: nobody else appends to the log. If there is no space, it stays as it was."""
     try:
         fd = fs.open(path + "-wal", os.O_RDWR)
         try:
-            size = fs.seek(fd, 0, END)
+            size = fs.seek(fd, 0, SEEK_END)
             if size < _ROOM:
                 done = 0
                 try:
@@ -206,6 +208,11 @@ def make_room(fs: FileSystem, path: str) -> None:
         pass  # only for speed
 
 
+def newest() -> int:
+    """The version of the schema that this release makes."""
+    return 1 + len(MIGRATIONS)
+
+
 def version_of(path: str, db: sqlite3.Connection) -> int:
     version = int(db.execute("PRAGMA user_version").fetchone()[0])
     _check_version(path, version)
@@ -214,50 +221,54 @@ def version_of(path: str, db: sqlite3.Connection) -> int:
 
 def migrate(path: str, db: sqlite3.Connection) -> None:
     """Bring an older database up to date, one transaction for each step. The caller holds the lock."""
-    for number, name in enumerate(MIGRATIONS, start=1):
+    for version, script in enumerate(MIGRATIONS, start=2):
         db.execute("BEGIN IMMEDIATE")
         try:
-            if version_of(path, db) < number:
-                _run(db, name, number)
+            if version_of(path, db) < version:
+                _run(db, script, version)
             db.execute("COMMIT")
         finally:
             if db.in_transaction:
                 db.execute("ROLLBACK")
 
 
-def _run(db: sqlite3.Connection, name: str, version: int) -> None:
-    for statement in _statements(name):
+def _run(db: sqlite3.Connection, script: str, version: int) -> None:
+    for statement in _statements(script):
         db.execute(statement)
     db.execute(f"PRAGMA user_version={version}")
 
 
-def _statements(name: str) -> Iterator[str]:
-    import pkgutil  # only for a new or an old database
+def _schema() -> str:
+    import pkgutil  # only for a new database
 
-    script = pkgutil.get_data("holdfast.store.sqlite", f"migrations/{name}")
+    script = pkgutil.get_data("holdfast.store.sqlite", "schema.sql")
     assert script is not None
+    return script.decode()
+
+
+def _statements(script: str) -> Iterator[str]:
     statement = ""
-    for line in script.decode().splitlines(keepends=True):
+    for line in script.splitlines(keepends=True):
         statement += line
         if sqlite3.complete_statement(statement):
             yield statement
             statement = ""
-    assert not statement.strip(), f"{name} ends within a statement"
+    assert not statement.strip(), "the script ends within a statement"
 
 
 def _check_version(path: str, version: int) -> None:
-    if version > VERSION:
+    if version > newest():
         raise Newer(
-            f"{path} has schema {version}; this release of holdfast knows {VERSION}. Nothing was changed."
+            f"{path} has schema {version}; this release of holdfast knows {newest()}. Nothing was changed."
         )
 
 
-def translated(error: sqlite3.Error, path: str, *, unsure: bool) -> HoldfastError:
-    """The error of ours that says what a driver error means; ``unsure`` while committing."""
+def translated(error: sqlite3.Error, path: str, *, outcome_unknown: bool) -> HoldfastError:
+    """The error of ours that says what a driver error means; ``outcome_unknown`` while committing."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in _DAMAGED:
         return Damaged(f"{path} is damaged: {error}.")
-    if unsure and code not in _NOT_BEGUN:
+    if outcome_unknown and code not in _NOT_BEGUN:
         return UnknownOutcome(
             f"Writing to {path} failed half-way ({error}): the commit may or may not be stored."
         )

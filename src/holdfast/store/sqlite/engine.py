@@ -19,9 +19,18 @@ from holdfast.core.stream import checked_note, checked_stream, flat
 from holdfast.core.timestamps import iso
 from holdfast.errors import Damaged, HoldfastError, Unavailable
 from holdfast.fs import posix
-from holdfast.fs.port import HOLD, RELEASE, FileSystem
+from holdfast.fs.port import LOCK_EX, LOCK_UN, FileSystem
 from holdfast.store.numbered import check_expected, check_op, closed, place_of, plan_wrote
-from holdfast.store.protocol import Appended, Capabilities, Cursor, Fault, Given, Ground, Plan, Tail
+from holdfast.store.protocol import (
+    AppendContext,
+    Appended,
+    Capabilities,
+    Cursor,
+    Fault,
+    Plan,
+    PrebuiltCommit,
+    Tail,
+)
 from holdfast.store.sqlite import database, fork, statements
 from holdfast.store.sqlite.rows import Row, checked, head_of, is_text, row
 from holdfast.typed import Any, made
@@ -78,7 +87,7 @@ class SqliteStore:
     ) -> Appended:
         with self._lock:
             try:
-                if type(plan) is Given and op is None:
+                if type(plan) is PrebuiltCommit and op is None:
                     done = self._append_alone(stream, plan, cursor, expect)
                     if done is not None:
                         return done
@@ -90,11 +99,13 @@ class SqliteStore:
                 self._disconnect()  # interrupted, at whatever moment: what is closed holds nobody up
                 raise
 
-    def _append_alone(self, stream: str, plan: Given, cursor: Cursor, expect: int | None) -> Appended | None:
+    def _append_alone(
+        self, stream: str, plan: PrebuiltCommit, cursor: Cursor, expect: int | None
+    ) -> Appended | None:
         """Append behind this store's own last commit, in one statement that finds no row to follow, or another one in
         its place, if anything has happened since; None, and nothing done, if so, or if it is not worth trying."""
         db, end = self._db, self._ends.get(stream)
-        draft, _, content, _ = plan.planned
+        draft, _, content = plan.prepared
         if db is None or end is None or draft.op is not None or self._alone < _ALONE or db.in_transaction:
             return None
         count, last_sum, head = end
@@ -111,10 +122,10 @@ class SqliteStore:
         except sqlite3.IntegrityError:
             found = 0  # somebody else's commit has the place
         except sqlite3.Error as error:
-            raise self._failed(error, unsure=True) from error
+            raise self._failed(error, outcome_unknown=True) from error
         finally:
             if self._queue is not None:
-                self._fs.lock(self._queue, RELEASE)
+                self._fs.lock(self._queue, LOCK_UN)
         if found != 1:
             self._alone = 0
             return None
@@ -130,10 +141,10 @@ class SqliteStore:
             if self._until_room:
                 self._until_room -= 1
                 if not self._until_room:
-                    database.make_room(self._fs, self._path)
+                    database.preallocate_wal(self._fs, self._path)
             if not done.repeated:
                 self._ends.pop(stream, None)  # until it is known that this is the end
-                self._run("COMMIT", unsure=True)
+                self._run("COMMIT", outcome_unknown=True)
                 self._ends[stream] = (*done.cursor, done.commit.id)
             return done
         finally:
@@ -146,14 +157,14 @@ class SqliteStore:
             return self._repeated(stream, *found[0])
         tail, previous = self._fresh_tail(stream, cursor)
         check_expected(stream, expect, tail.version)
-        planned = plan(Ground(tail, self._writer, {}))
+        prepared = plan(AppendContext(tail, self._writer, {}))
         if self._db is None or not self._db.in_transaction:
             raise Unavailable(f"{self._path} failed while the plan was reading; nothing was written.")
-        check_op(planned.draft.op, op)
+        check_op(prepared.draft.op, op)
         now = self._clock()
         seq = tail.version + 1
         line, commit = encode(
-            planned.draft, ids.next_id(tail.head, now, self._writer), iso(now), previous, planned.content
+            prepared.draft, ids.next_id(tail.head, now, self._writer), iso(now), previous, prepared.content
         )
         if seq == 1:
             self._run("INSERT INTO streams (name) VALUES (?) ON CONFLICT DO NOTHING", (stream,))
@@ -178,9 +189,7 @@ class SqliteStore:
         commit = decode(line)
         return Appended(commit, [seq, commit.sum], seq, repeated=True)
 
-    def read(
-        self, stream: str, cursor: Cursor = None, *, newest_first: bool = False, brief: bool = False
-    ) -> Tail:
+    def read(self, stream: str, cursor: Cursor = None, *, newest_first: bool = False) -> Tail:
         checked_stream(stream)
         with self._lock:
             if not newest_first:
@@ -245,7 +254,7 @@ class SqliteStore:
                     self._run("DELETE FROM notes WHERE name = ?", (name,))
                 else:
                     self._run(statements.PUT, (name, data))
-                self._run("COMMIT", unsure=True)
+                self._run("COMMIT", outcome_unknown=True)
             finally:
                 self._end(durable=False)
 
@@ -263,7 +272,7 @@ class SqliteStore:
                 self._ends.pop(stream, None)
                 self._run("DELETE FROM streams WHERE name = ?", (stream,))
                 self._run(statements.FORGET_NOTES, (stream + "/", stream + "0", "local/*/" + flat(stream)))
-                self._run("COMMIT", unsure=True)
+                self._run("COMMIT", outcome_unknown=True)
                 # The write-ahead log still has the old pages; forgotten means gone from every file.
                 if self._rows("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]:
                     raise Unavailable(
@@ -284,7 +293,7 @@ class SqliteStore:
             self._begin()
             try:
                 found = mended(self._rows, found)
-                self._run("COMMIT", unsure=True)
+                self._run("COMMIT", outcome_unknown=True)
                 return found
             finally:
                 self._end()
@@ -294,13 +303,13 @@ class SqliteStore:
             self._closed = True
             self._disconnect()
 
-    def rest(self) -> None:
-        """Give up the connection before a fork, and keep all threads waiting until ``wake``."""
+    def before_fork(self) -> None:
+        """Give up the connection before a fork, and keep all threads waiting until ``after_fork``."""
         self._lock.acquire()
         if self._db is None or not self._db.in_transaction:
             self._disconnect()
 
-    def wake(self) -> None:
+    def after_fork(self) -> None:
         """Go on after a fork, on either side."""
         self._lock.release()
 
@@ -327,21 +336,21 @@ class SqliteStore:
                     self._run("PRAGMA synchronous=FULL")
         finally:
             if self._queue is not None:
-                self._fs.lock(self._queue, RELEASE)
+                self._fs.lock(self._queue, LOCK_UN)
 
     def _take_turn(self) -> None:
         try:
             if self._queue is None:
                 self._queue = self._fs.open(self._path + "-lock", os.O_RDWR | os.O_CREAT)
-            self._fs.lock(self._queue, HOLD)
+            self._fs.lock(self._queue, LOCK_EX)
         except OSError as error:
             raise database.unavailable(self._path + "-lock", error) from error
 
-    def _run(self, sql: str, values: tuple[Any, ...] = (), *, unsure: bool = False) -> None:
+    def _run(self, sql: str, values: tuple[Any, ...] = (), *, outcome_unknown: bool = False) -> None:
         try:
             (self._db or self._connected()).execute(sql, values)
         except sqlite3.Error as error:
-            raise self._failed(error, unsure=unsure) from error
+            raise self._failed(error, outcome_unknown=outcome_unknown) from error
 
     def _rows(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
         try:
@@ -349,10 +358,10 @@ class SqliteStore:
         except sqlite3.Error as error:
             raise self._failed(error) from error
 
-    def _failed(self, error: sqlite3.Error, *, unsure: bool = False) -> HoldfastError:
+    def _failed(self, error: sqlite3.Error, *, outcome_unknown: bool = False) -> HoldfastError:
         # After a failed write or sync a connection no longer knows what is on the disk: look afresh.
         self._disconnect()
-        return database.translated(error, self._path, unsure=unsure)
+        return database.translated(error, self._path, outcome_unknown=outcome_unknown)
 
     def _connected(self) -> sqlite3.Connection:
         if self._db is None:
@@ -378,15 +387,15 @@ class SqliteStore:
                 if not database.is_ours(self._fs, self._path):
                     database.make(self._fs, self._path, self._random)
             finally:
-                self._fs.lock(self._queue, RELEASE)  # type: ignore[arg-type]
+                self._fs.lock(self._queue, LOCK_UN)  # type: ignore[arg-type]
         self._file = database.use(self._fs, self._path)
         self._db = db = database.connect(self._path)
-        if database.version_of(self._path, db) < database.VERSION:
+        if database.version_of(self._path, db) < database.newest():
             self._take_turn()
             try:
                 database.migrate(self._path, db)
             finally:
-                self._fs.lock(self._queue, RELEASE)  # type: ignore[arg-type]
+                self._fs.lock(self._queue, LOCK_UN)  # type: ignore[arg-type]
         writer = db.execute("SELECT value FROM meta WHERE key = 'writer'").fetchone()
         if writer is None or not ids.is_writer(writer[0]):
             raise Damaged(f"{self._path} has lost its writer identity: table meta, row writer.")

@@ -23,7 +23,7 @@ def watch(store: SqliteStore) -> None:
 def _before_fork() -> None:
     stores = sorted(_open_stores, key=id)
     for store in stores:
-        store.rest()
+        store.before_fork()
     database.LOOKING.acquire()  # of another thread: nobody would give it back in the child
     _resting.append(stores)
 
@@ -31,7 +31,7 @@ def _before_fork() -> None:
 def _after_fork() -> None:
     database.LOOKING.release()
     for store in _resting.pop():
-        store.wake()
+        store.after_fork()
 
 
 os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

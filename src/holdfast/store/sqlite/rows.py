@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.core.codec import fault_of, following, id_of, looks_right, sum_of
+from holdfast.core.codec import fault_of, id_of, looks_right, sum_of, verify_chained
 from holdfast.store.protocol import Fault
 
 Row = tuple[int, str, bytes]
@@ -19,7 +19,7 @@ def checked(
             faults.append(Fault(stream, row(stream, seq + 1), f"missing, up to row {number - 1}"))
             previous = None
         seq = number
-        sound = None if previous is None else following(line, previous)
+        sound = None if previous is None else verify_chained(line, previous)
         if sound is None and (what := fault_of(line, previous)):
             faults.append(Fault(stream, row(stream, number), what))
             previous = None

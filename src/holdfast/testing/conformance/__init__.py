@@ -20,11 +20,10 @@ import pytest
 from holdfast.store.protocol import Store
 from holdfast.testing.conformance.commits import (
     TestExpect,
-    TestGiven,
     TestIds,
-    TestInBrief,
     TestOps,
     TestPlans,
+    TestPrebuilt,
     TestRoundTrip,
 )
 from holdfast.testing.conformance.engine import Engine
@@ -37,14 +36,13 @@ __all__ = [
     "TestConcurrency",
     "TestCursors",
     "TestExpect",
-    "TestGiven",
     "TestIds",
-    "TestInBrief",
     "TestModel",
     "TestNames",
     "TestNotes",
     "TestOps",
     "TestPlans",
+    "TestPrebuilt",
     "TestRoundTrip",
     "TestStore",
     "store",

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.core import fold, ids, timestamps
+from holdfast.core import ids, timestamps
 from holdfast.core.codec import Draft, Event, content_of, decode, fault_of
 from holdfast.errors import Conflict, Refused, TooLarge, Usage
-from holdfast.store.protocol import Cursor, Given, Ground, Planned, Store
+from holdfast.store.protocol import AppendContext, Cursor, PrebuiltCommit, PreparedCommit, Store
 from holdfast.testing import hostile
 from holdfast.testing.conformance.engine import (
     MANY,
@@ -38,7 +38,7 @@ class TestRoundTrip:
         """An append returns the very commit that a reader decodes, with all its events and versions."""
         events = (Event("x.one", {"deep": [[{"a": None}], 1.5, -0.0, 10**30, True]}, 3), Event("x.two", {}))
         draft = Draft(events, "ben", "human", "op-1")
-        done = store.append(USER, lambda ground: Planned(draft, {}), op="op-1")
+        done = store.append(USER, lambda context: PreparedCommit(draft, {}), op="op-1")
         (line,) = store.read(USER).lines
         assert decode(line) == done.commit
         assert done.commit[2:6] == ("ben", "human", "op-1", events)
@@ -58,7 +58,7 @@ class TestRoundTrip:
         for data in ({"x": float("nan")}, {"x": b"bytes"}, {"x": {1, 2}}, {"x": object()}):
             draft = Draft((Event("x.y", data),), "ann", "agent")
             with pytest.raises(Refused):
-                store.append(USER, lambda ground, draft=draft: Planned(draft, {}))  # type: ignore[misc]
+                store.append(USER, lambda context, draft=draft: PreparedCommit(draft, {}))  # type: ignore[misc]
         assert everything(store) == []
 
     def test_too_large_a_commit_is_refused(self, store: Store) -> None:
@@ -112,9 +112,9 @@ class TestIds:
         """A plan learns the writer, and the commit's id carries it."""
         writers: list[str] = []
 
-        def plan(ground: Ground) -> Planned:
-            writers.append(ground.writer)
-            return saying("x")(ground)
+        def plan(context: AppendContext) -> PreparedCommit:
+            writers.append(context.writer)
+            return saying("x")(context)
 
         commit = store.append(USER, plan).commit
         assert ids.is_writer(writers[0])
@@ -212,7 +212,7 @@ class TestPlans:
         """An error of the plan comes out as it is, and leaves no trace."""
         for error in (ValueError("mine"), KeyboardInterrupt(), Refused("rule")):
 
-            def plan(ground: Ground, error: BaseException = error) -> Planned:
+            def plan(context: AppendContext, error: BaseException = error) -> PreparedCommit:
                 raise error
 
             with pytest.raises(type(error)) as caught:
@@ -243,14 +243,14 @@ class TestPlans:
         append_all(store, OTHER, "there")
         store.put("local/note", b"n")
 
-        def plan(ground: Ground) -> Planned:
-            return saying(everything(store, OTHER)[0] + str(store.get("local/note")))(ground)
+        def plan(context: AppendContext) -> PreparedCommit:
+            return saying(everything(store, OTHER)[0] + str(store.get("local/note")))(context)
 
         store.append(USER, plan)
         assert everything(store) == ["thereb'n'"]
 
 
-class TestGiven:
+class TestPrebuilt:
     """Plans whose outcome is known beforehand."""
 
     def test_the_operation_id_is_the_one_that_was_asked_for(self, store: Store) -> None:
@@ -258,37 +258,12 @@ class TestGiven:
         draft = Draft((Event("x.step", {}),), "ann", "agent")
         cursor: Cursor = None
         for _ in range(25):
-            plan = Given(Planned(draft, {}, content_of(draft)), lambda ground: None)
+            plan = PrebuiltCommit(PreparedCommit(draft, {}, content_of(draft)), lambda context: None)
             cursor = store.append(USER, plan, cursor).cursor
         named = draft._replace(op="op1")
+        other = PrebuiltCommit(PreparedCommit(named, {}, content_of(named)), lambda context: None)
         with pytest.raises(Usage):
-            store.append(USER, Given(Planned(named, {}, content_of(named)), lambda ground: None), cursor)
+            store.append(USER, other, cursor)
         with pytest.raises(Usage):
-            store.append(
-                USER, Given(Planned(draft, {}, content_of(draft)), lambda ground: None), cursor, op="op1"
-            )
+            store.append(USER, plan, cursor, op="op1")
         assert store.read(USER).version == 25
-
-
-class TestInBrief:
-    """Commits that only count may be told as a whole."""
-
-    def test_the_whole_is_what_the_lines_would_have_told(self, store: Store) -> None:
-        """From every cursor on, a brief reading leads to the same version, head and state as the lines."""
-        cursors: list[Cursor] = [None]
-        for number in range(12):
-            kind = "note.added" if number in (0, 5) else "x.step"
-            draft = Draft((Event(kind, {"text": str(number)}),), f"ann-{number}", "agent")
-            planned = Planned(draft, {}, content_of(draft), quiet=kind == "x.step")
-            cursors.append(store.append(USER, Given(planned, lambda ground: None), cursors[-1]).cursor)
-        everything = store.read(USER)
-        lines = list(everything.lines)
-        state = fold.fold(fold.blank("user"), lines)
-        for start, cursor in enumerate(cursors):
-            tail = store.read(USER, cursor, brief=True)
-            reached = fold.fold(fold.blank("user"), [] if tail.restarted else lines[:start])
-            if tail.quiet is None:
-                fold.fold(reached, tail.lines)
-            else:
-                fold.skip(reached, *tail.quiet)
-            assert (tail.version, tail.head, reached) == (12, everything.head, state)

@@ -10,7 +10,7 @@ from threading import Thread
 from typing import Any
 
 from holdfast.errors import InvalidName
-from holdfast.store.protocol import Appended, Ground, Plan, Planned, Store
+from holdfast.store.protocol import AppendContext, Appended, Plan, PreparedCommit, Store
 from holdfast.testing import hostile
 from holdfast.testing.plans import saying, texts, wall_clock
 
@@ -73,16 +73,16 @@ def refused(call: Callable[[str], object], name: str) -> bool:
     return False
 
 
-def never(ground: Ground) -> Planned:
+def never(context: AppendContext) -> PreparedCommit:
     raise AssertionError("the plan must not be called")
 
 
 def remembering(seen: list[Any], plan: Plan) -> Plan:
     """``plan``, with the tail that it was given put into ``seen``."""
 
-    def remember(ground: Ground) -> Planned:
-        seen[:] = [ground.tail._replace(lines=list(ground.tail.lines))]
-        return plan(ground)
+    def remember(context: AppendContext) -> PreparedCommit:
+        seen[:] = [context.tail._replace(lines=list(context.tail.lines))]
+        return plan(context)
 
     return remember
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from holdfast.fs import posix
 from holdfast.fs.port import FileSystem
 from holdfast.store.files.engine import FilesStore
-from holdfast.store.files.journal import Habit
+from holdfast.store.files.journal import JournalPolicy
 from holdfast.store.protocol import Cursor, Store
 from holdfast.testing.crash.oracle import SEGMENT, WORKSPACE, Opened, check_state, files_engine
 from holdfast.testing.crash.recording import Recording
@@ -55,7 +55,7 @@ class Fixture:
         """Archiving chained the commits anew: their sums are others now."""
         self.torn = b""
         """Bytes that a repair must never throw away, wherever it puts them."""
-        self.habit: Habit | None = None
+        self.journal_policy: JournalPolicy | None = None
         self.cursors: dict[Store, Cursor] | None = None
         """Where each store has come to, in protocols of one stream in which they go on from there."""
         self.first_step = 0
@@ -83,13 +83,13 @@ class Fixture:
         self.recording.acknowledged = self._known
         self._wrap()
 
-    def store(self, fs: FileSystem | None = None, habit: Habit | None = None) -> FilesStore:
+    def store(self, fs: FileSystem | None = None, journal_policy: JournalPolicy | None = None) -> FilesStore:
         return FilesStore(
             self.root,
             clock=self._ticks.__next__,
             fs=fs or self.fs,
             bits=self.rng.getrandbits,
-            habit=habit or self.habit,
+            journal_policy=journal_policy or self.journal_policy,
         )
 
     def settle_folders(self) -> None:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 
 from holdfast.fs import durable
-from holdfast.store.files.journal import BLOCK, Habit
+from holdfast.store.files.journal import BLOCK, JournalPolicy
 from holdfast.store.files.stream_note import ALONE
 from holdfast.testing.crash.harness import STREAM, Fixture
 from holdfast.testing.crash.wrapped import DuringSync, KilledAt
 
-JOURNALS = Habit(after=1, size=4 * BLOCK, window=1200)
+JOURNALS = JournalPolicy(after=1, size=4 * BLOCK, window=1200)
 """A journal from the first commit on, so small that it is full after a few."""
 
 
-def _with_journals(fixture: Fixture, habit: Habit = JOURNALS) -> None:
+def _with_journals(fixture: Fixture, journal_policy: JournalPolicy = JOURNALS) -> None:
     """Every store has a journal, and reads only what is new."""
-    fixture.habit = habit
+    fixture.journal_policy = journal_policy
     fixture.cursors = {}
 
 
@@ -71,7 +71,7 @@ def journals_of_two(fixture: Fixture) -> None:
 
 
 def beside_others(fixture: Fixture) -> None:
-    """Two busy processes leave unread what the other one wrote; one of them is killed while the other goes on."""
+    """Two busy processes take turns without rules to ask; one of them is killed while the other goes on."""
     _with_journals(fixture, JOURNALS._replace(size=16 * BLOCK, window=2 * BLOCK))
     fixture.settle_folders()
     dying = KilledAt(fixture.fs, 1 << 30)

@@ -1,9 +1,11 @@
-"""SQLite databases of older releases, and what must be true of one after whatever happened to its migration."""
+"""SQLite databases of an older schema, and what must be true of one after whatever happened to its migration.
+
+There is only one version of the schema yet, so the harness brings a migration of its own.
+"""
 
 from __future__ import annotations
 
 import os
-import pkgutil
 import shutil
 import sqlite3
 import sys
@@ -20,12 +22,23 @@ STREAMS = ("project", "sessions/kim/2026-01-15-00000001")
 NAME = "state.db"
 _WRITER = "abcdefgh"
 
+TRIAL = """
+CREATE TABLE trial (
+    name TEXT NOT NULL PRIMARY KEY,
+    data BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX commits_by_id ON commits (stream, id);
+"""
+"""A migration from version 1 to version 2: a table, and an index over what is there."""
+
 MIGRATE = """
 import os, sys
 from holdfast.errors import HoldfastError
 from holdfast.store.sqlite.engine import SqliteStore
 from holdfast.testing.plans import wall_clock
+from holdfast.testing.crash.migration import use_trial
 from holdfast.testing.crash.workload import append, report
+use_trial()
 said = os.open(sys.argv[2], os.O_WRONLY | os.O_APPEND)
 try:
     store = SqliteStore(sys.argv[1], clock=wall_clock)
@@ -42,6 +55,11 @@ def command(folder: str, said: str) -> list[str]:
     return [sys.executable, "-c", MIGRATE, os.path.join(folder, NAME), said]
 
 
+def use_trial() -> None:
+    """Have this process take the trial migration for part of the release."""
+    database.MIGRATIONS = (TRIAL,)
+
+
 def old_database(folder: str, version: int, commits: int = 12) -> list[Acknowledged]:
     """A database as a release with this schema version left it when it was killed: half of it in the log of SQLite."""
     path = os.path.join(folder, NAME)
@@ -52,9 +70,8 @@ def old_database(folder: str, version: int, commits: int = 12) -> list[Acknowled
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=FULL")
         db.execute(f"PRAGMA application_id={database.APPLICATION}")
-        for name in database.MIGRATIONS[:version]:
-            script = pkgutil.get_data("holdfast.store.sqlite", f"migrations/{name}")
-            db.executescript((script or b"").decode())
+        for script in (database._schema(), *database.MIGRATIONS)[:version]:
+            db.executescript(script)
         db.execute(f"PRAGMA user_version={version}")
         db.execute("INSERT INTO meta VALUES ('writer', ?)", (_WRITER,))
         for number, stream in enumerate(STREAMS, 1):

@@ -27,7 +27,7 @@ from holdfast.testing.plans import wall_clock
 from holdfast.workspace.snapshot import WorkingSet
 
 WORKSPACE = ".state"
-SEGMENT = re.compile(r"[0-9a-z]{8}-\d+(\.[0-9a-z]{6})?\.jsonl")
+SEGMENT = re.compile(r"[0-9a-z]{8}-\d+\.[0-9a-z]{6}\.jsonl")
 _MOST_NAMED = 20
 """The engine names so many faults of a stream; where there are more, the others need not be named."""
 

@@ -190,6 +190,7 @@ def power_cuts(open_at: OpenAt, mode: str, cuts: int, seed: int, *, writers: int
 
 def migration_cuts(version: int, mode: str, cuts: int, seed: int) -> Cuts:
     """Cut the power ``cuts`` times while a process opens a database of an older release, and so migrates it."""
+    migration.use_trial()
     rng = random.Random(f"{seed} {mode} migration")
     total = survivors = 0
     with LoopDisk() as disk, tempfile.TemporaryDirectory(dir=scratch_base()) as old:

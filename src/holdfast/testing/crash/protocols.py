@@ -226,7 +226,7 @@ def killed_then_cut(
     """
 
     def run(fixture: Fixture) -> None:
-        fixture.habit = JOURNALS if journals else None
+        fixture.journal_policy = JOURNALS if journals else None
         if not fresh:
             _existing(fixture, 2)
         other = fixture.store() if awake else None
@@ -257,7 +257,7 @@ def failed_sync(call: int, *, fresh: bool, same_store: bool, journals: bool = Fa
     """A sync fails as on Linux, which then calls the lost bytes clean; the caller retries and goes on."""
 
     def run(fixture: Fixture) -> None:
-        fixture.habit = JOURNALS if journals else None
+        fixture.journal_policy = JOURNALS if journals else None
         if not fresh:
             _existing(fixture, 2)
         faulty = Faulty(fixture.recording)

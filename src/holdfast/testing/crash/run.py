@@ -19,7 +19,7 @@ from typing import Any
 
 from holdfast.fs import posix
 from holdfast.store.files.engine import FilesStore
-from holdfast.store.files.journal import BLOCK, FOLDER, Habit
+from holdfast.store.files.journal import BLOCK, FOLDER, JournalPolicy
 from holdfast.store.protocol import Store
 from holdfast.store.sqlite.engine import SqliteStore
 from holdfast.testing import scale
@@ -37,7 +37,7 @@ BROKEN: dict[str, Callable[[Store, int], Store]] = {
 }
 
 
-JOURNALS = Habit(after=2, size=32 * BLOCK, window=BLOCK)
+JOURNALS = JournalPolicy(after=2, size=32 * BLOCK, window=BLOCK)
 """A journal almost from the beginning, full after some thirty commits."""
 CARELESS: dict[str, Callable[[str, str], bool]] = {
     "careless": lambda call, path: True,
@@ -51,11 +51,13 @@ def opener(engine: str) -> Callable[[str], Store]:
     if engine == "files":
         return lambda folder: FilesStore(os.path.join(folder, ".state"), clock=wall_clock)
     if engine == "journals":
-        return lambda folder: FilesStore(os.path.join(folder, ".state"), clock=wall_clock, habit=JOURNALS)
+        return lambda folder: FilesStore(
+            os.path.join(folder, ".state"), clock=wall_clock, journal_policy=JOURNALS
+        )
     if engine in CARELESS:
         fs = WithoutSync(posix, CARELESS[engine])
         return lambda folder: FilesStore(
-            os.path.join(folder, ".state"), clock=wall_clock, fs=fs, habit=JOURNALS
+            os.path.join(folder, ".state"), clock=wall_clock, fs=fs, journal_policy=JOURNALS
         )
     return lambda folder: SqliteStore(os.path.join(folder, "state.db"), clock=wall_clock, room_after=3)
 

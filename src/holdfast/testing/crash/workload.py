@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from holdfast.core.codec import ALONE, GENESIS, Commit, Draft, Event, content_of, decode, rechained
-from holdfast.store.protocol import Cursor, Given, Ground, Plan, Planned, Store
+from holdfast.store.protocol import AppendContext, Cursor, Plan, PrebuiltCommit, PreparedCommit, Store
 
 MAX_TEXT = 700
 
@@ -55,18 +55,18 @@ def append(
     """Append the commit of an operation id; return when the store acknowledges it.
 
     With ``cursors``, each store continues after its own last commit; otherwise it reads the whole stream each time.
-    ``fast_path`` appends a prebuilt commit without reading other writers' commits and without an operation id.
+    ``fast_path`` appends a prebuilt commit without an operation id.
     """
     draft = Draft(events_of(op), "harness", "tool", None if fast_path else op)
-    planned = Planned(draft, {}, content_of(draft), quiet=len(draft.events) == 1)
+    prepared = PreparedCommit(draft, {}, content_of(draft))
 
-    def plan(ground: Ground) -> Planned:
-        return planned
+    def plan(context: AppendContext) -> PreparedCommit:
+        return prepared
 
     cursor = cursors.get(store) if cursors is not None else None
-    given: Plan = Given(planned, plan, unread=True) if fast_path else plan
+    given: Plan = PrebuiltCommit(prepared, plan) if fast_path else plan
     done = store.append(stream, given, cursor=cursor, expect=expect, op=draft.op)
-    if cursors is not None and done.cursor is not None:
+    if cursors is not None:
         cursors[store] = done.cursor
     return Acknowledged(stream, op, done.commit.id, done.commit.sum)
 

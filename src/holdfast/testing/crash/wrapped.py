@@ -7,7 +7,7 @@ import stat
 from collections.abc import Callable
 from typing import TypeVar
 
-from holdfast.fs.port import RELEASE, FileSystem
+from holdfast.fs.port import LOCK_UN, FileSystem
 
 T = TypeVar("T")
 
@@ -114,7 +114,7 @@ class Wrapped:
         return self.around("try_lock", self.paths.get(fd, ""), lambda: self.inner.try_lock(fd))
 
     def lock(self, fd: int, how: int) -> None:
-        name = "unlock" if how == RELEASE else "lock"
+        name = "unlock" if how == LOCK_UN else "lock"
         self.around(name, self.paths.get(fd, ""), lambda: self.inner.lock(fd, how))
 
 

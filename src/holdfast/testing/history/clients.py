@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from holdfast.core.codec import Draft, Event, content_of, decode
 from holdfast.errors import Conflict, Unavailable, UnknownOutcome
-from holdfast.store.protocol import Given, Ground, Planned, Store
+from holdfast.store.protocol import AppendContext, PrebuiltCommit, PreparedCommit, Store
 from holdfast.testing.crash.states import remove_tree, scratch_base
 from holdfast.testing.history.checker import CONFLICT, OK, UNKNOWN, Operation
 from holdfast.testing.processes import kill, spawn
@@ -78,13 +78,13 @@ class _Client:
         given = self.rng.random() < 0.4
         op = None if given else mark
         draft = Draft((Event("x.mark", {"mark": mark}),), self.name, "tool", op)
-        planned = Planned(draft, {}, content_of(draft), quiet=len(draft.events) == 1)
+        prepared = PreparedCommit(draft, {}, content_of(draft))
 
-        def look(ground: Ground) -> Planned:
-            list(ground.tail.lines)
-            return planned
+        def look(context: AppendContext) -> PreparedCommit:
+            list(context.tail.lines)
+            return prepared
 
-        plan = Given(planned, look, unread=self.rng.random() < 0.7) if given else look
+        plan = PrebuiltCommit(prepared, look) if given else look
         self.note(n=number, kind="append", mark=mark, expect=expect, began=time.monotonic_ns())
         try:
             done = self.store.append(self.stream, plan, cursor=cursor, expect=expect, op=op)
@@ -95,8 +95,7 @@ class _Client:
         else:
             self.note(n=number, ended=time.monotonic_ns(), outcome=OK, version=done.version)
             self.version = done.version
-            if done.cursor is not None:
-                self.cursor, self.head = done.cursor, mark
+            self.cursor, self.head = done.cursor, mark
 
 
 def _mark(line: bytes) -> str:

@@ -19,7 +19,7 @@ class Notes(Handle):
         self, event_type: str, data: dict[str, Any], *, op: str | None = None, expect: int | None = None
     ) -> Receipt:
         """Keep an event of the program's own; its type begins with ``x.``. Read back with ``project``."""
-        return self.commit(concepts.own.record(event_type, data), op, expect, True)
+        return self.commit(concepts.own.record(event_type, data), op, expect)
 
     def record_all(
         self,

@@ -1,4 +1,4 @@
--- The whole schema of a new database. The numbered files lead from every older version to this one.
+-- The schema of version 1. Later versions are made from it by database.MIGRATIONS.
 
 CREATE TABLE meta (
     key TEXT NOT NULL PRIMARY KEY CHECK (key <> ''),

@@ -14,7 +14,7 @@ import tempfile
 import time
 
 from holdfast.fs import posix
-from holdfast.store.files.engine import FilesStore
+from holdfast.recovery.files_store import FilesStore
 from holdfast.testing.crash.wrapped import Wrapped
 from holdfast.workspace.setup import init
 from holdfast.workspace.workspace import Workspace, wall_clock

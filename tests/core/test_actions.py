@@ -8,6 +8,7 @@ import pytest
 from tests.views.example import mid_task, started
 
 from holdfast.core import actions
+from holdfast.edge.cli import hints
 from holdfast.errors import NotFound, Refused, Usage
 from holdfast.testing.hostile import TEXTS
 from holdfast.workspace.session import Session
@@ -105,7 +106,7 @@ def test_what_is_not_on_the_menu_is_refused_and_changes_nothing(
         session.do(action)
     assert session.version == version
     if error is Refused and "phase" not in message:
-        assert "/add-loop QUESTION" in caught.value.hint
+        assert "/add-loop QUESTION" in hints.text(caught.value.hint)
 
 
 def test_a_second_discussion_is_refused_with_the_reason() -> None:

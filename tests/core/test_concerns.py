@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from holdfast.edge.cli import hints
 from holdfast.errors import NotFound, Refused
 from holdfast.testing.strategies import Replica, World
 
@@ -14,7 +15,7 @@ def test_a_risk_has_a_severity_and_an_outcome(session: Replica) -> None:
     assert session.state["risks"]["open"]["R-1"]["severity"] == "high"
     with pytest.raises(Refused) as refused:
         session.add_risk("x", severity="dire")
-    assert refused.value.hint == "One of: low, medium, high, critical."
+    assert hints.text(refused.value.hint) == "One of: low, medium, high, critical."
     session.close_risk("R-1", "moved to v2")
     assert session.state["risks"]["closed"][0]["outcome"] == "moved to v2"
     assert session.state["risks"]["open"] == {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holdfast.core import contested
+from holdfast.edge.cli import hints
 from holdfast.errors import Refused
 from holdfast.testing.strategies import Replica, World
 
@@ -37,7 +38,7 @@ def test_a_status_with_its_own_command_is_refused_with_its_name(
     """Marking a session paused, complete or in discussion is refused, and the right command is named."""
     with pytest.raises(Refused) as refused:
         session.mark(status)
-    assert f"holdfast {command}" in refused.value.hint
+    assert f"holdfast {command}" in hints.text(refused.value.hint)
     assert len(session.commits) == 1
 
 
@@ -45,7 +46,7 @@ def test_an_unknown_status_is_refused_with_the_list(session: Replica) -> None:
     """The refusal lists every status that can be marked."""
     with pytest.raises(Refused) as refused:
         session.mark("asleep")
-    assert refused.value.hint == "One of: working, blocked, awaiting-input."
+    assert hints.text(refused.value.hint) == "One of: working, blocked, awaiting-input."
 
 
 def test_a_pause_keeps_what_a_successor_needs(session: Replica) -> None:
@@ -84,7 +85,7 @@ def test_a_paused_session_is_continued_before_it_is_marked(session: Replica) -> 
     session.pause()
     with pytest.raises(Refused) as refused:
         session.mark("working")
-    assert "holdfast continue" in refused.value.hint
+    assert "holdfast continue" in hints.text(refused.value.hint)
 
 
 def test_complete_keeps_the_outcome_and_happens_once(session: Replica) -> None:
@@ -103,7 +104,7 @@ def test_a_session_in_discussion_is_not_completed(session: Replica) -> None:
     session.discuss("Something else")
     with pytest.raises(Refused) as refused:
         session.complete()
-    assert "holdfast return" in refused.value.hint
+    assert "holdfast return" in hints.text(refused.value.hint)
 
 
 def test_two_clones_that_set_a_goal_are_contested_until_it_is_set_again(world: World) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from holdfast.core import contested
 from holdfast.core.concepts import task
+from holdfast.edge.cli import hints
 from holdfast.errors import NotFound, Refused
 from holdfast.testing.strategies import Replica, World
 
@@ -108,7 +109,7 @@ def test_a_blocked_task_cannot_be_started_or_completed(session: Replica) -> None
     assert session.state["tasks"]["open"]["T-1"]["blocked_by"] == "no access"
     with pytest.raises(Refused, match="no access") as refused:
         session.start_task("T-1")
-    assert "task unblock T-1" in refused.value.hint
+    assert "task unblock T-1" in hints.text(refused.value.hint)
     session.unblock_task("T-1")
     assert session.state["tasks"]["open"]["T-1"]["status"] == "pending"
     with pytest.raises(Refused, match="not blocked"):

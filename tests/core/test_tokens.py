@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.core import tokens
+from holdfast.edge.cli import hints
 from holdfast.errors import Usage
 
 # Text that the constants were not fitted on, with the count of o200k_base.
@@ -125,7 +126,7 @@ def test_exact_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "bpe_openai", None)
     with pytest.raises(Usage, match="bpe-openai") as caught:
         tokens.exact()
-    assert "holdfast[tokens]" in caught.value.hint
+    assert "holdfast[tokens]" in hints.text(caught.value.hint)
 
 
 @pytest.fixture
@@ -151,4 +152,4 @@ def test_unknown_encoding_is_refused(exact: Callable[[str], int]) -> None:
     """A wrong name is answered with the right ones."""
     with pytest.raises(Usage, match="not a known encoding") as caught:
         tokens.exact("o200k_bass")
-    assert "o200k_base" in caught.value.hint
+    assert "o200k_base" in hints.text(caught.value.hint)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from holdfast.errors import HoldfastError
-from holdfast.store.files.engine import FilesStore
+from holdfast.recovery.files_store import FilesStore
 from holdfast.testing.crash.faults import ERRORS, SHORT, Failure, Faulty
 from holdfast.testing.crash.harness import SECOND, STREAM, Fixture
 from holdfast.testing.crash.journal_protocols import JOURNALS, half_lost

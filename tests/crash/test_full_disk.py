@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from holdfast.errors import HoldfastError
-from holdfast.store.files.engine import FilesStore
+from holdfast.recovery.files_store import FilesStore
 from holdfast.store.protocol import Store
 from holdfast.testing.crash.harness import STREAM
 from holdfast.testing.crash.power_cut import LoopDisk, missing

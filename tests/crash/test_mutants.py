@@ -6,11 +6,10 @@ import os
 
 import pytest
 
-from holdfast.recovery import replay
+from holdfast.store.files import replay
 from holdfast.store.files.journal import Entry
-from holdfast.store.files.stream import StreamFiles
-from holdfast.store.files.stream_put import StreamPut
-from holdfast.store.files.stream_reader import Place
+from holdfast.store.files.place import Place
+from holdfast.store.files.stream import Stream
 from holdfast.testing import scale
 from holdfast.testing.crash.harness import (
     STREAM,
@@ -108,8 +107,8 @@ def test_a_dropped_sync_is_caught(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["journal", "alone", "beside others"])
-def test_a_journal_that_is_not_synced_is_caught_on_every_way(name: str) -> None:
-    """The long way of an append and both short ones make sure of a commit before they acknowledge it."""
+def test_a_journal_that_is_not_synced_is_caught_on_every_path(name: str) -> None:
+    """An append makes sure of a commit before it acknowledges it, whoever else is writing."""
     assert _caught_by(JOURNAL, [protocol for protocol in PROTOCOLS if protocol.name == name])
 
 
@@ -123,12 +122,12 @@ def test_a_journal_that_begins_again_too_early_is_caught(name: str) -> None:
 
 def test_a_journal_that_holds_only_the_own_line_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """A commit must not be acknowledged ahead of one that it follows and that somebody still waits for."""
-    honest = StreamPut._make_durable
+    honest = Stream._make_durable
 
-    def careless(self: StreamPut, size: int, safe: int, line: bytes) -> None:
+    def careless(self: Stream, size: int, safe: int, line: bytes) -> None:
         honest(self, size, size - len(line), line)
 
-    monkeypatch.setattr(StreamPut, "_make_durable", careless)
+    monkeypatch.setattr(Stream, "_make_durable", careless)
     (protocol,) = (protocol for protocol in PROTOCOLS if protocol.name == "journals overtaken")
     # The commit comes back without the one before it: in a segment of its own, so chained anew.
     with pytest.raises(Violation, match=r"no prefix|is changed"):
@@ -139,7 +138,7 @@ def test_a_journal_that_goes_before_its_segment_is_synced_is_caught(monkeypatch:
     """Who takes over a dead process's journal keeps it until all that is in it is on the disk elsewhere."""
     honest = replay._put_back
 
-    def hasty(place: Place, handle: StreamFiles, name: str, entries: list[Entry]) -> None:
+    def hasty(place: Place, handle: Stream, name: str, entries: list[Entry]) -> None:
         for path in replay.waiting(place, handle.stream.replace("/", "+")):
             place.fs.unlink(path)
             place.fs.sync_folder(os.path.dirname(path))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
+from holdfast.store.faults import RECOVERED
 from holdfast.workspace import upkeep
 
 VIEWS = {"STATE.md", "state.json"}
@@ -121,7 +122,7 @@ def test_nothing_is_brought_back_in_the_midst_of_a_rebase(repository: Path, git)
     git("reset", "-q", "--hard", "HEAD~1")
     (repository / ".git" / "rebase-merge").mkdir()
     with holdfast.open() as workspace:
-        assert not [fault for fault in workspace.heal() if fault.action == "brought back"]
+        assert not [fault for fault in workspace.heal() if fault.done == RECOVERED]
     (repository / ".git" / "rebase-merge").rmdir()
     git("branch", "-q", "-D", "main")
     git("reflog", "expire", "--expire=now", "--all")

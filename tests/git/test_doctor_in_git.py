@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.edge.cli import main
+from holdfast.edge.cli import hints, main
 
 
 @pytest.fixture
@@ -55,9 +55,9 @@ def test_a_segment_that_lost_commits_which_git_has_is_restored(
         (fault,) = [fault for fault in workspace.doctor() if not fault.harmless]
         assert path.name in fault.where
         assert "git has" in fault.what
-        assert "doctor --fix" in fault.action
+        assert "doctor --fix" in hints.text(fault.action)
         faults = workspace.doctor(fix=True)
-        assert any("from the index" in fault.action for fault in faults)
+        assert any("from the index" in str(fault.action) for fault in faults)
         assert workspace.session(session).version == 5
         assert [fault for fault in workspace.doctor() if not fault.harmless] == []
     assert path.read_bytes() == whole
@@ -120,7 +120,7 @@ def test_doctor_tells_what_git_removed(repository: Path, git, capsys, destroy: s
     assert main(["doctor"]) == 0
     said = capsys.readouterr().out
     assert "2 commits that git removed" in said
-    assert "`holdfast heal` brings them back" in said
+    assert "`holdfast heal` recovers them" in said
     assert main(["heal"]) == 0
     capsys.readouterr()
     assert main(["doctor"]) == 0

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
+from holdfast.store.faults import MOVED
 
 TEXT = "".join(f"line {number} of what the tool said\n" for number in range(2_000))
 
@@ -118,7 +119,7 @@ def test_one_that_git_would_move_to_another_session_is_put_back(repository: Path
     assert "file location" in said, "git no longer takes the folder for renamed"
     with holdfast.open() as workspace:
         faults = workspace.heal()
-    assert any("put back where it was added" in (fault.action or "") for fault in faults)
+    assert any(fault.done == MOVED and fault.data["moved_to"] for fault in faults)
     assert git("diff", "--name-only", "--diff-filter=U") == ""
     save(git, "merged")
     assert texts(first) == [TEXT]

@@ -170,7 +170,7 @@ def test_without_a_session_the_tools_say_how_to_begin(server: WireClient) -> Non
             wanted = {key: value for key, value in given.items() if key in tool.required}
             if name in ("loop", "task"):
                 wanted["do"] = "add" if name == "loop" else "start"
-            assert "Call the tool start" in server.refused(name, **wanted), name
+            assert "The tool start(goal=…) starts one" in server.refused(name, **wanted), name
 
 
 def test_without_a_workspace_the_server_runs_and_says_what_to_do(tmp_path: Path, era: str) -> None:

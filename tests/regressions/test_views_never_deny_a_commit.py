@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from holdfast.fs import posix
-from holdfast.store.files.engine import FilesStore
+from holdfast.recovery.files_store import FilesStore
 from holdfast.testing.crash.wrapped import Wrapped
 from holdfast.workspace.workspace import Workspace, wall_clock
 

@@ -21,7 +21,7 @@ from holdfast import batch
 from holdfast.core.secrets import finder as secrets
 from holdfast.core.secrets.kinds import kinds
 from holdfast.core.secrets.signs import may_hold
-from holdfast.edge.cli import main
+from holdfast.edge.cli import hints, main
 from holdfast.errors import HoldfastError, SecretFound, Usage
 from holdfast.testing import commands
 from holdfast.workspace import secrets_filter, sync
@@ -207,7 +207,7 @@ def test_other_ways_in(session: holdfast.Session, project: Path, way: str) -> No
     before = stored(project)
     with pytest.raises(SecretFound) as caught:
         OTHERS[way](session.workspace)
-    told = "".join(traceback.format_exception(caught.value)) + caught.value.hint
+    told = "".join(traceback.format_exception(caught.value)) + hints.text(caught.value.hint)
     session.workspace.publish()
     after = stored(project)
     for secret in (SECRET, some(random.Random(1), ALNUM, 12), some(random.Random(2), ALNUM, 12)):
@@ -227,7 +227,7 @@ def test_the_error_names_kind_field_and_place(session: holdfast.Session) -> None
         f"{6 + len(SECRET)} of line 2). Nothing was written."
     )
     assert (caught.value.code, caught.value.status) == ("HF-SECRET", 1)
-    assert "--allow-secret" in caught.value.hint
+    assert "--allow-secret" in hints.text(caught.value.hint)
     with pytest.raises(SecretFound, match=r"in a name.*and 3 more"):
         session.record("x.y", {TEXT: 1, "a": [TEXT] * 7})
 

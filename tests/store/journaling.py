@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from holdfast.store.files.engine import FilesStore
+from holdfast.recovery.files_store import FilesStore
 from holdfast.store.files.journal import BLOCK, Entry, JournalPolicy, entries_in
 from holdfast.testing.plans import texts, wall_clock
 
@@ -17,7 +17,7 @@ AFTER = 3
 """The processes here take a journal with their third commit."""
 PROGRAM = """
 import sys
-from holdfast.store.files.engine import FilesStore
+from holdfast.recovery.files_store import FilesStore
 from holdfast.store.files.journal import JournalPolicy
 from holdfast.testing.plans import saying, wall_clock
 root, stream, name, after, size = sys.argv[1:]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.store.files.engine import FilesStore
+from holdfast.recovery.files_store import FilesStore
 from holdfast.testing.conformance import *  # noqa: F403
 from holdfast.testing.conformance import Engine
 

@@ -16,7 +16,8 @@ import holdfast
 from holdfast.core.codec import GENESIS, MAX_LINE, Draft, Event, encode
 from holdfast.errors import HoldfastError
 from holdfast.fs import posix
-from holdfast.store.files.engine import FilesStore, segments
+from holdfast.recovery.files_store import FilesStore
+from holdfast.store.files import segments
 from holdfast.store.protocol import AppendContext, Cursor, PreparedCommit
 from holdfast.testing.crash.wrapped import Wrapped
 from holdfast.workspace import upkeep

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.store.files.engine import FilesStore
+from holdfast.recovery.files_store import FilesStore
 from holdfast.store.files.journal import BLOCK, JournalPolicy, entries_in
 from holdfast.testing.plans import saying, texts
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from holdfast.errors import Forbidden, Newer
 from holdfast.fs import posix
-from holdfast.store.files.engine import FilesStore
+from holdfast.recovery.files_store import FilesStore
 from holdfast.store.files.journal import BLOCK, JournalPolicy, entries_in
 from holdfast.store.files.padding import line_of
 from holdfast.testing.crash.wrapped import Wrapped

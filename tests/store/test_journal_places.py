@@ -193,14 +193,15 @@ def test_commands_find_the_workspace_sound(
 
 READER = """
 import json, os, sys
-from holdfast.recovery import replay# before another user is taken on, who may not be let into this folder
-from holdfast.store.files.engine import FilesStore
+from holdfast.store import faults
+from holdfast.store.files import replay  # before another user is taken on, who may not be let into this folder
+from holdfast.recovery.files_store import FilesStore
 from holdfast.testing.plans import texts, wall_clock
 if os.geteuid() == 0:
     os.setuid(65534)  # root writes everywhere
 store = FilesStore(sys.argv[1], clock=wall_clock)
 tail = store.read(sys.argv[2])
-print(json.dumps([texts(tail), [[f.where, f.what, f.action] for f in tail.faults]]))
+print(json.dumps([texts(tail), [[f.where, f.what, str(f.action)] for f in tail.faults]]))
 store.close()
 """
 
@@ -224,7 +225,7 @@ def test_where_nothing_can_be_written_reading_works(root: Path) -> None:
     assert found == said[:AFTER]
     where = f"local/journals/{journal.name}"
     ((named, what, action),) = faults
-    assert (named, "a process that died" in what, "takes it over" in action) == (where, True, True)
+    assert (named, "a process that died" in what, "replays it" in action) == (where, True, True)
     assert journals(root) == [journal]
     assert said_in(root) == said
 

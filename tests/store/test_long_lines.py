@@ -12,7 +12,8 @@ import pytest
 from holdfast.core import codec, ids
 from holdfast.core.codec import Draft, Event
 from holdfast.fs import posix
-from holdfast.store.files.engine import FilesStore, segments
+from holdfast.recovery.files_store import FilesStore
+from holdfast.store.files import segments
 from holdfast.testing.plans import saying, texts, wall_clock
 
 HUGE = 200 << 20

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.store.files.engine import FilesStore
+from holdfast.recovery.files_store import FilesStore
 from holdfast.testing.plans import saying, texts, wall_clock
 
 STREAM = "sessions/ada/2026-01-21-a1b2c3d4"

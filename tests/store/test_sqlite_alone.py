@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.store.short_ways import watch
 
 from holdfast.core.codec import Draft, Event, content_of
 from holdfast.errors import Conflict, Unavailable
@@ -25,10 +24,24 @@ STREAM = "sessions/ada/2026-01-21-a1b2c3d4"
 ROOM = 4_000_000
 
 
+def watch(patch: pytest.MonkeyPatch) -> list[bool]:
+    """For each append that tries the short way, as long as the patch lasts, whether it could be gone."""
+    gone: list[bool] = []
+    tried = SqliteStore._append_alone
+
+    def watched(self: SqliteStore, *given: Any) -> Appended | None:
+        appended = tried(self, *given)
+        gone.append(appended is not None)
+        return appended
+
+    patch.setattr(SqliteStore, "_append_alone", watched)
+    return gone
+
+
 @pytest.fixture
 def short_ways(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """For each append that tried the short way, whether it could be gone."""
-    return watch(monkeypatch, SqliteStore, "_append_alone")
+    return watch(monkeypatch)
 
 
 class Writer:
@@ -84,7 +97,7 @@ def test_the_short_way_leaves_what_the_long_way_leaves(
     gone: list[bool] = []
     for length, later in steps:
         with pytest.MonkeyPatch.context() as patch:
-            tried = watch(patch, SqliteStore, "_append_alone")
+            tried = watch(patch)
             one = short.append(length, later=later)
         gone += tried
         assert one == long.append(length, later=later, known=False)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.edge.cli import hints
 from holdfast.errors import HoldfastError, Usage
 from holdfast.store.url import open_store
 from holdfast.testing.plans import saying, texts, wall_clock
@@ -59,7 +60,7 @@ def test_unknown_engines_are_refused_with_the_list(where: str) -> None:
     """An unknown scheme is an error that lists the known ones, and tells nothing of the rest of the URL."""
     with pytest.raises(Usage, match="file, memory, sqlite") as caught:
         open_store(where, clock=wall_clock)
-    assert "s3cret" not in str(caught.value) + caught.value.hint
+    assert "s3cret" not in str(caught.value) + hints.text(caught.value.hint)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +89,7 @@ def test_malformed_urls_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(HoldfastError) as caught:
         open_store(where, clock=wall_clock)
     assert isinstance(caught.value, Usage)
-    assert "s3cret" not in str(caught.value) + caught.value.hint
+    assert "s3cret" not in str(caught.value) + hints.text(caught.value.hint)
     assert os.listdir(tmp_path) == []
 
 

@@ -14,7 +14,8 @@ import holdfast
 from holdfast.core.concepts import session as session_rules
 from holdfast.errors import Forbidden, HoldfastError, Refused
 from holdfast.fs import posix
-from holdfast.store.files.engine import FilesStore
+from holdfast.recovery.files_store import FilesStore
+from holdfast.store import faults
 from holdfast.testing.crash.wrapped import CHANGES, Wrapped
 from holdfast.workspace import upkeep
 from holdfast.workspace.upkeep import DAY, Policy
@@ -277,8 +278,8 @@ def test_an_archive_that_lost_its_name_is_found_and_named_again(project: Path) -
             owner.write_bytes(lost)
         with holdfast.open(project) as workspace:
             assert [found.id for found in upkeep.archived(workspace)] == [session.id]
-            assert [f.what for f in workspace.doctor()] == ["the file that names the stream is missing"]
-            assert [f.action for f in workspace.doctor(fix=True)] == ["written again"]
+            assert [f.kind for f in workspace.doctor()] == [faults.MISSING_OWNER]
+            assert [f.done for f in workspace.doctor(fix=True)] == [faults.REWRITTEN]
             assert workspace.doctor() == []
         assert owner.read_bytes() == text
 

@@ -9,6 +9,7 @@ import pytest
 import holdfast
 from holdfast.core.concepts.budget import MOST, STRATEGIES, ZONES
 from holdfast.core.tokens import estimate
+from holdfast.edge.cli import hints
 from holdfast.errors import NotFound, Refused
 from holdfast.workspace.session import Session
 
@@ -93,7 +94,7 @@ def test_the_number_of_items_is_bounded(session: Session) -> None:
         session.spend(f"item {number}", 1)
     with pytest.raises(Refused, match="200 items") as refusal:
         session.spend("one more", 1)
-    assert "budget drop NAME" in refusal.value.hint
+    assert "budget drop NAME" in hints.text(refusal.value.hint)
     session.spend("item 0", 5)
     assert session.state["budget"]["used"] == MOST + 4
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
+from holdfast.edge.cli import hints
 from holdfast.errors import Conflict, NoSession, NotFound, NoWorkspace, Refused, TooLarge, Usage
 from holdfast.testing.hostile import TEXTS
 from holdfast.workspace.workspace import Workspace
@@ -252,7 +253,7 @@ def test_no_workspace_and_no_session_say_what_to_do(
     """The search ends at the git root; the error says how to begin."""
     with pytest.raises(NoSession) as no_session:
         holdfast.open().session()
-    assert "holdfast start" in no_session.value.hint
+    assert "holdfast start" in hints.text(no_session.value.hint)
     inner = project / "deep" / "er"
     inner.mkdir(parents=True)
     monkeypatch.chdir(inner)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from holdfast.core import concepts, contested
 from holdfast.core.text import one_line
-from holdfast.errors import Refused, Usage
+from holdfast.errors import Hint, Refused, Usage, Use
 from holdfast.typed import Any, Record
 
 
@@ -145,7 +145,7 @@ def parse(text: str) -> tuple[str, str]:
     stripped = text.lstrip()
     if not stripped.startswith("/"):
         raise Usage(
-            "An action begins with a slash, such as /continue.", hint="`holdfast do` alone shows the menu."
+            "An action begins with a slash, such as /continue.", hint=Hint(Use("do"), " shows the menu.")
         )
     name, rest = _word(stripped[1:])
     return name.lower(), rest

@@ -7,7 +7,7 @@ is slow.
 
 from __future__ import annotations
 
-from holdfast.errors import Damaged, InvalidName
+from holdfast.errors import Damaged, Hint, InvalidName, Use
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u: ids get read aloud
 WRITER_LENGTH = 8
@@ -39,7 +39,7 @@ def next_id(last: str | bytes, now_ms: int, writer: str) -> str:
     elif clock > _LATEST:
         raise Damaged(
             f"A commit has the largest possible id ({LAST}), so none can follow; nothing was written.",
-            hint="`holdfast doctor` names its file and line. Go on in a new session.",
+            hint=Hint(Use("doctor"), " names its file and line. Continue in a new session."),
         )
     commit_id = f"{clock.to_bytes(8, 'big').hex()}-{writer}"  # twice as fast as a format specification
     _newest = (commit_id, clock)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from holdfast.errors import NotFound, Refused
+from holdfast.errors import Hint, NotFound, Refused, Use
 from holdfast.typed import Any
 
 _WIDTH = {"LOOP": 3}
@@ -54,7 +54,7 @@ def resolve(text: str, known: Iterable[str], what: str) -> str:
             f"{text.rstrip('.')} can mean {', '.join(sorted(matches))}.", hint="Give the id in full."
         )
     raise NotFound(
-        f"There is no {what} {text[:80].rstrip('.')}.", hint="`holdfast status` shows what is open."
+        f"There is no {what} {text[:80].rstrip('.')}.", hint=Hint(Use("status"), " shows what is open.")
     )
 
 

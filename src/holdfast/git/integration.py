@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from holdfast.errors import Refused, Unavailable
 from holdfast.fs import durable, posix
 from holdfast.fs.port import FileSystem
 from holdfast.fs.posix import make_executable
 from holdfast.git import porcelain
-from holdfast.git.refs import find_git
+from holdfast.git.refs import find_repository
 from holdfast.typed import Any
 
 DRIVER = "holdfast-view"
@@ -30,7 +31,7 @@ command -v holdfast >/dev/null 2>&1 && {HOOK_LINE} "$1" || true
 
 def in_git(root: str, fs: FileSystem = posix) -> bool:
     """Whether the workspace is inside a git repository."""
-    return find_git(fs, os.path.dirname(root)) is not None
+    return find_repository(fs, os.path.dirname(root)) is not None
 
 
 def has_driver(root: str) -> bool:
@@ -85,11 +86,11 @@ def untrack_views(root: str) -> list[str]:
 def install_hook(root: str, fs: FileSystem = posix) -> str:
     """Install the hooks that name the session: prepare-commit-msg, and commit-msg for messages that are typed in an
     editor. What somebody else wrote is left as it is. Returns what to say."""
-    git = find_git(fs, os.path.dirname(root))
+    git = find_repository(fs, os.path.dirname(root))
     if git is None:
         raise Refused("There is no git repository here.", hint="Run `git init` first.")
     said = porcelain.lines(root, "rev-parse", "--git-path", "hooks")
-    folder = os.path.join(root, said[0]) if said else os.path.join(git[1], "hooks")
+    folder = os.path.join(root, said[0]) if said else os.path.join(git.common, "hooks")
     path, typed = (os.path.normpath(os.path.join(folder, name)) for name in HOOKS)
     if not _install(path, fs):
         raise Refused(
@@ -133,16 +134,18 @@ def add_trailer(root: str, message_file: str, trailer: str) -> bool:
     return done is not None
 
 
-def commits_of(root: str, session: str, limit: int) -> list[dict[str, Any]]:
+def commits_of(
+    root: str, session: str, limit: int, ids_in: Callable[[bytes], set[str]]
+) -> list[dict[str, Any]]:
     """The git commits that name a session in their trailer or that hold its segments, newest first, each with the
-    commits of the session that came with it. ``limit`` 0: all."""
+    commits of the session that came with it. ``limit`` 0: all; ``ids_in``: the commits in the bytes of a segment."""
     most = [f"--max-count={limit}"] if limit else []
     grep = ["--extended-regexp", f"--grep=^{_TRAILER}: .*{session}"]
     named = {e["commit"]: e for e in _logged(root, *most, *grep) if session in e["named"]}
     holding = {e["commit"]: e for e in _logged(root, *most, "--", f":(glob)events/**/{session}/**")}
     chosen = sorted((named | holding).values(), key=lambda entry: int(entry["time"]), reverse=True)
     chosen = chosen[:limit] if limit else chosen
-    held = _held(root, session, [entry["commit"] for entry in chosen if entry["commit"] in holding])
+    held = _held(root, session, [entry["commit"] for entry in chosen if entry["commit"] in holding], ids_in)
     return [
         {
             **{key: entry[key] for key in ("commit", "at", "by", "subject")},
@@ -161,11 +164,10 @@ def _logged(root: str, *which: str) -> list[dict[str, str]]:
     return [dict(zip(keys, record, strict=True)) for record in records if len(record) == len(keys)]
 
 
-def _held(root: str, session: str, commits: list[str]) -> dict[str, list[str]]:
+def _held(
+    root: str, session: str, commits: list[str], ids_in: Callable[[bytes], set[str]]
+) -> dict[str, list[str]]:
     """The ids of a session's commits that each git commit brought."""
-    from holdfast.core.codec import id_of
-    from holdfast.recovery.restore import whole_lines
-
     wanted = ("--raw", "--no-abbrev", "--no-renames", "--format=%H", "--root", "-r", "--stdin")
     lines = porcelain.lines(
         root,
@@ -177,10 +179,10 @@ def _held(root: str, session: str, commits: list[str]) -> dict[str, list[str]]:
     )
     ids: dict[str, set[str]] = {}
 
-    def ids_in(blob: str) -> set[str]:
+    def ids_of(blob: str) -> set[str]:
         if blob not in ids:
             data = porcelain.content(root, blob) if blob.strip("0") else None
-            ids[blob] = {id_of(line) for line in whole_lines(data or b"")}
+            ids[blob] = ids_in(data or b"")
         return ids[blob]
 
     found: dict[str, set[str]] = {}
@@ -188,7 +190,7 @@ def _held(root: str, session: str, commits: list[str]) -> dict[str, list[str]]:
     for line in lines:
         if line.startswith(":"):
             before, after = line.split(" ")[2:4]
-            found.setdefault(commit, set()).update(ids_in(after) - ids_in(before))
+            found.setdefault(commit, set()).update(ids_of(after) - ids_of(before))
         elif line:
             commit = line
     return {commit: sorted(brought) for commit, brought in found.items()}

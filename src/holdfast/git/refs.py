@@ -11,6 +11,7 @@ import os
 
 from holdfast.fs import durable
 from holdfast.fs.port import FileSystem
+from holdfast.typed import Record
 
 NO_GIT = ""
 _LARGEST_INDEX = 4 << 20
@@ -23,8 +24,23 @@ _THEN = "\t"
 Stamp = tuple[int, int, int] | None
 
 
-def find_git(fs: FileSystem, folder: str) -> tuple[str, str] | None:
-    """The git directory and the common directory that govern ``folder``, or None."""
+class Repository(Record):
+    """A git repository, as one of its worktrees sees it."""
+
+    top: str
+    """The top folder of the worktree."""
+    git: str
+    """The git directory of the worktree."""
+    common: str
+    """The git directory that all worktrees share."""
+
+
+UNSEARCHED = Repository("", "", "")
+"""Stands for a repository that nobody has looked for yet."""
+
+
+def find_repository(fs: FileSystem, folder: str) -> Repository | None:
+    """The repository around ``folder``, or None."""
     while True:
         dot = os.path.join(folder, ".git")
         try:
@@ -42,33 +58,33 @@ def find_git(fs: FileSystem, folder: str) -> tuple[str, str] | None:
                 return None
             git = os.path.normpath(os.path.join(folder, text[len("gitdir:") :].strip()))
         common = _read(fs, os.path.join(git, "commondir")).strip()
-        return git, os.path.normpath(os.path.join(git, common)) if common else git
+        return Repository(folder, git, os.path.normpath(os.path.join(git, common)) if common else git)
 
 
 class GitHead:
     """The checked-out commit of the repository around a folder, as a text that changes when it changes."""
 
-    def __init__(self, fs: FileSystem, folder: str) -> None:
+    def __init__(self, fs: FileSystem, repository: Repository | None) -> None:
         self._fs = fs
-        self._places = find_git(fs, folder)
+        self._repository = repository
         self._watched: list[tuple[str, Stamp]] = []
         self._token = NO_GIT
         self._head = NO_GIT
-        self._index_path = os.path.join(self._places[0], "index") if self._places else ""
+        self._index_path = os.path.join(repository.git, "index") if repository else ""
         self._index: tuple[Stamp, str] = (None, NO_GIT)
 
     @property
     def common(self) -> str | None:
         """The directory that all worktrees of the repository share; None without git."""
-        return self._places[1] if self._places else None
+        return self._repository.common if self._repository else None
 
     def is_replaying(self) -> bool:
         """Whether git is in the midst of a merge, rebase, cherry-pick or revert, and what comes next may bring more
         files, which git refuses to put over untracked ones."""
-        if self._places is None:
+        if self._repository is None:
             return False
         marks = ("rebase-merge", "rebase-apply", "sequencer", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD")
-        return any(self._stamp(os.path.join(self._places[0], mark)) is not None for mark in marks)
+        return any(self._stamp(os.path.join(self._repository.git, mark)) is not None for mark in marks)
 
     def head(self) -> str:
         """Branch and commit, such as ``refs/heads/main 1f3…``, or the commit alone; empty without git."""
@@ -82,11 +98,11 @@ class GitHead:
 
     def token(self) -> str:
         """A text that differs from every earlier one once git may have committed something; empty without git."""
-        if self._places is None:
+        if self._repository is None:
             return NO_GIT
         if self._watched and self._is_unmoved():
             return self._token
-        git, common = self._places
+        _, git, common = self._repository
         self._watched = []
         # Stamps are taken before reading: a change in between shows up as a changed stamp the next time.
         head = os.path.join(git, "HEAD")
@@ -99,20 +115,20 @@ class GitHead:
 
     def index(self) -> str:
         """A text that differs once something was staged; empty without git or index."""
-        stamp = self._stamp(self._index_path) if self._places else None
+        stamp = self._stamp(self._index_path) if self._repository else None
         if stamp != self._index[0]:
             self._index = (stamp, _text(stamp) if stamp else NO_GIT)
         return self._index[1]
 
     def is_at(self, token: str, index: str) -> bool:
         """Whether neither HEAD nor the index has moved since they were asked for."""
-        if self._places is None:
+        if self._repository is None:
             return token == index == NO_GIT
         return self.token() == token and self.index() == index
 
     def may_be_staged(self, path: str) -> bool:
         """Whether git's index may hold a file whose path ends in ``path``."""
-        if self._places is None:
+        if self._repository is None:
             return False
         index = self._index_path
         try:
@@ -128,8 +144,8 @@ class GitHead:
 
     def _index_is_split(self) -> bool:
         """Whether some of the index's paths are in a second file."""
-        assert self._places is not None
-        return any(name.startswith("sharedindex.") for name in self._fs.names(self._places[0]))
+        assert self._repository is not None
+        return any(name.startswith("sharedindex.") for name in self._fs.names(self._repository.git))
 
     def _resolve(self, common: str, head: str) -> str:
         if not head.startswith("ref:"):

@@ -15,23 +15,22 @@ from collections.abc import Iterable, Iterator
 from holdfast.core import codec
 from holdfast.core.stream import checked_stream
 from holdfast.errors import Damaged, HoldfastError, NotFound
-from holdfast.fs import durable, posix
-from holdfast.fs.port import FileSystem
-from holdfast.recovery import fsck, pins
-from holdfast.store.files import segments
+from holdfast.fs import durable
+from holdfast.recovery import fsck
+from holdfast.store.files import pins, segments
 from holdfast.store.files.padding import blanks_in
-from holdfast.store.files.stream import StreamFiles
-from holdfast.store.files.stream_reader import Place
+from holdfast.store.files.place import Place
+from holdfast.store.files.stream import Stream
 
 OWNER = "stream"
 """The file that names the stream of an archived folder."""
 
 
-def archive(place: Place, handle: StreamFiles) -> None:
+def archive(place: Place, handle: Stream) -> None:
     """Join, move, remove. The caller holds the stream."""
-    handle.make_sound()
+    handle.recover()
     _refuse_damage(place, handle)
-    events = handle.joined
+    events = handle.segments.joined
     durable.make_folders(place.fs, events)
     name_owner(place, handle)
     joined = _join(place, handle, events)
@@ -40,14 +39,16 @@ def archive(place: Place, handle: StreamFiles) -> None:
     for name in old:
         place.fs.unlink(os.path.join(events, name))
     replaced = {
-        name for name in (*durable.names_in(place.fs, handle.folder), *old) if segments.is_segment(name)
+        name
+        for name in (*durable.names_in(place.fs, handle.segments.folder), *old)
+        if segments.is_segment(name)
     }
     live = os.path.join(place.root, *handle.stream.split("/"))
     _move_files(place, live, segments.archive_of(place.root, handle.stream))
-    _move_files(place, handle.folder, events)
+    _move_files(place, handle.segments.folder, events)
     if place.head.common is None:
         fsck.remove_folder(place, live)
-        fsck.remove_folder(place, handle.folder)
+        fsck.remove_folder(place, handle.segments.folder)
     # The links that protect segments from git now protect the joined ones.
     for name in joined:
         pins.keep(place, handle.stream, os.path.join(events, name))
@@ -56,7 +57,7 @@ def archive(place: Place, handle: StreamFiles) -> None:
             pins.drop(place, path)
 
 
-def name_owner(place: Place, handle: StreamFiles) -> None:
+def name_owner(place: Place, handle: Stream) -> None:
     """Write down whose archive it is: without that nobody finds it."""
     folder = segments.archive_of(place.root, handle.stream)
     path, name = os.path.join(folder, OWNER), f"{handle.stream}\n".encode()
@@ -65,7 +66,7 @@ def name_owner(place: Place, handle: StreamFiles) -> None:
     durable.fsync_dirs(place.fs, folder, os.path.dirname(place.root))
 
 
-def _refuse_damage(place: Place, handle: StreamFiles) -> None:
+def _refuse_damage(place: Place, handle: Stream) -> None:
     """What cannot be read cannot be joined: it stays where it is, for a person to look at."""
     faults = [fault for fault in fsck.check_stream(place, handle, fix=True) if not fault.harmless]
     if faults:
@@ -74,7 +75,7 @@ def _refuse_damage(place: Place, handle: StreamFiles) -> None:
         )
 
 
-def _join(place: Place, handle: StreamFiles, events: str) -> list[str]:
+def _join(place: Place, handle: Stream, events: str) -> list[str]:
     """All commits that no joined segment holds, in canonical order, as durable segments; returns their names."""
     before = _joined(place, events)
     lines = (line for line in handle.read(None).lines if codec.id_of(line) not in before)
@@ -160,10 +161,10 @@ def archived(place: Place) -> list[str]:
     return found
 
 
-def lacks_owner(place: Place, handle: StreamFiles) -> bool:
+def lacks_owner(place: Place, handle: Stream) -> bool:
     """Whether a stream has an archive that does not say whose it is."""
     return bool(segments.archive_of(place.root, handle.stream)) and (
-        bool(durable.names_in(place.fs, handle.joined))
+        bool(durable.names_in(place.fs, handle.segments.joined))
         and not _named_owner(place, segments.archive_of(place.root, handle.stream))
     )
 
@@ -210,11 +211,3 @@ def _size(place: Place, folder: str) -> int:
         found = place.fs.stat(os.path.join(folder, name))
         total += _size(place, os.path.join(folder, name)) if stat.S_ISDIR(found.st_mode) else found.st_size
     return total
-
-
-def is_used(root: str, fs: FileSystem = posix) -> bool:
-    """Whether there is anything in a workspace's ``history/``, without looking into it."""
-    try:
-        return bool(fs.names(os.path.join(root, "history")))
-    except OSError:
-        return False

@@ -11,13 +11,14 @@ import os
 from holdfast.core import codec
 from holdfast.git import porcelain
 from holdfast.recovery import restore
+from holdfast.store import faults
 from holdfast.store.files import segments
 from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from holdfast.store.files.stream import StreamFiles
-    from holdfast.store.files.stream_reader import Place
+    from holdfast.store.files.place import Place
+    from holdfast.store.files.stream import Stream
 
 
 def suspects(place: Place) -> frozenset[str]:
@@ -28,12 +29,12 @@ def suspects(place: Place) -> frozenset[str]:
     return frozenset(os.path.join(place.root, name) for name in names)
 
 
-def check(place: Place, handle: StreamFiles, suspected: frozenset[str], *, fix: bool) -> list[Fault]:
+def check(place: Place, handle: Stream, suspected: frozenset[str], *, fix: bool) -> list[Fault]:
     """What git has of a stream's segments and the stream lacks; with ``fix`` it is restored. The caller holds it."""
     if place.head.common is None:
         return []
-    paths = handle.paths()
-    folders = {handle.folder, handle.joined}
+    paths = handle.segments.paths()
+    folders = {handle.segments.folder, handle.segments.joined}
     wanted = {path for path in paths if path in suspected or _is_empty(place, path)}
     if paths:  # a stream of which nothing is left was removed on purpose
         wanted |= {path for path in suspected if os.path.dirname(path) in folders and path not in paths}
@@ -41,25 +42,19 @@ def check(place: Place, handle: StreamFiles, suspected: frozenset[str], *, fix: 
     if not wanted:
         return []
     present = {codec.id_of(line) for line in handle.read(None).lines}
-    faults = []
+    found = []
     for path in sorted(wanted):
         missing = _in_git(place, path) - present
         if not missing:
             continue
         done = restore.from_git(place, handle.stream, path) if fix else None
-        faults.append(done or _fault(place, handle.stream, path, len(missing)))
+        found.append(done or _fault(place, handle.stream, path, len(missing)))
         present |= missing
-    return faults
+    return found
 
 
 def _fault(place: Place, stream: str, path: str, count: int) -> Fault:
-    commits = "commit" if count == 1 else "commits"
-    return Fault(
-        stream,
-        os.path.relpath(path, place.root),
-        f"it has lost {count} {commits} that git has",
-        action="`holdfast doctor --fix` restores them from git",
-    )
+    return Fault(faults.BEHIND_GIT, stream, os.path.relpath(path, place.root), {"commits": count})
 
 
 def _is_empty(place: Place, path: str) -> bool:
@@ -71,5 +66,5 @@ def _in_git(place: Place, path: str) -> set[str]:
     found: set[str] = set()
     for version in porcelain.versions(place.root, os.path.relpath(path, place.root)):
         data = porcelain.content(place.root, version.blob) or b""
-        found.update(map(codec.id_of, restore.whole_lines(data)))
+        found.update(map(codec.id_of, segments.whole_lines(data)))
     return found

@@ -9,10 +9,10 @@ import stat
 from holdfast.core import validation
 from holdfast.errors import HoldfastError
 from holdfast.fs import durable
-from holdfast.recovery import pins, quarantine
-from holdfast.store.files import segments
-from holdfast.store.files.stream import StreamFiles
-from holdfast.store.files.stream_reader import Place
+from holdfast.store import faults
+from holdfast.store.files import pins, quarantine, segments
+from holdfast.store.files.place import Place
+from holdfast.store.files.stream import Stream
 from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING
 
@@ -20,52 +20,44 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-WRITTEN_AGAIN = "written again"
-
-
 def check_streams(
-    place: Place, streams: list[str], handle_of: Callable[[str], StreamFiles], *, fix: bool
+    place: Place, streams: list[str], handle_of: Callable[[str], Stream], *, fix: bool
 ) -> list[Fault]:
     """``check_stream`` for every stream, and segments that git does not take."""
     from holdfast.recovery import behind_git
 
     suspects = behind_git.suspects(place)
-    faults = []
+    found = []
     for stream in streams:
         handle = handle_of(stream)
         with handle.mutex:
-            faults += check_stream(place, handle, fix=fix, suspects=suspects)
-    return faults + _ignored(place)
+            found += check_stream(place, handle, fix=fix, suspects=suspects)
+    return found + _ignored(place)
 
 
 def check_stream(
-    place: Place, handle: StreamFiles, *, fix: bool, suspects: frozenset[str] = frozenset()
+    place: Place, handle: Stream, *, fix: bool, suspects: frozenset[str] = frozenset()
 ) -> list[Fault]:
     """Every unreadable line of a stream, torn tails, commits that it has lost and git has (in ``suspects``), and what
     does not belong into its folder."""
     from holdfast.recovery import behind_git
 
-    handle.lock()
-    try:
-        faults = list(handle.read(None).faults)
-        if fix and any(fault.action for fault in faults):
-            faults = _restore(place, handle)
-        faults += behind_git.check(place, handle, suspects, fix=fix)
-        for name in durable.names_in(place.fs, handle.folder):
-            path = os.path.join(handle.folder, name)
+    with handle.lock:
+        found = list(handle.read(None).faults)
+        if fix and found:
+            found = _restore(place, handle)
+        found += behind_git.check(place, handle, suspects, fix=fix)
+        for name in durable.names_in(place.fs, handle.segments.folder):
+            path = os.path.join(handle.segments.folder, name)
             where = f"{segments.EVENTS}/{handle.stream}/{name}"
             if segments.belongs(handle.stream, name):
-                faults += _check_sense(place, handle.stream, path, where)
-                faults += _check_tail(place, handle.stream, path, where, fix=fix)
+                found += _check_sense(place, handle.stream, path, where)
+                found += _check_tail(place, handle.stream, path, where, fix=fix)
             elif segments.is_segment(name):
                 continue  # see _misplaced
             elif durable.TEMP_MARK not in name and name != segments.STUB:
-                faults.append(
-                    Fault(handle.stream, where, "not a segment", harmless=True, action="it is not read")
-                )
-        return [*faults, *_misplaced(place, handle.stream), *_check_owner(place, handle, fix=fix)]
-    finally:
-        handle.unlock()
+                found.append(Fault(faults.NOT_A_SEGMENT, handle.stream, where, harmless=True))
+        return [*found, *_misplaced(place, handle.stream), *_check_owner(place, handle, fix=fix)]
 
 
 def _check_sense(place: Place, stream: str, path: str, where: str) -> Iterator[Fault]:
@@ -74,20 +66,19 @@ def _check_sense(place: Place, stream: str, path: str, where: str) -> Iterator[F
         try:
             validation.commit_in(line)
         except HoldfastError as error:
-            yield Fault(stream, f"{where}:{number}", error.message, action="it is left out of the state")
+            yield Fault(faults.MALFORMED_COMMIT, stream, f"{where}:{number}", {"problem": error.message})
 
 
 def _misplaced(place: Place, stream: str) -> list[Fault]:
     from holdfast.recovery import restore
 
-    what, action = "a segment of another session", "it is not read; `holdfast heal` puts it where it belongs"
     return [
-        Fault(stream, os.path.relpath(path, place.root), what, action=action)
+        Fault(faults.MISPLACED_SEGMENT, stream, os.path.relpath(path, place.root))
         for path in restore.misplaced(place, stream)
     ]
 
 
-def _check_owner(place: Place, handle: StreamFiles, *, fix: bool) -> list[Fault]:
+def _check_owner(place: Place, handle: Stream, *, fix: bool) -> list[Fault]:
     """An archive that does not say whose it is."""
     from holdfast.recovery import archive
 
@@ -96,18 +87,16 @@ def _check_owner(place: Place, handle: StreamFiles, *, fix: bool) -> list[Fault]
     if fix:
         archive.name_owner(place, handle)
     where = f"{archive.folder_of(place, handle.stream)}/{archive.OWNER}"
-    action = WRITTEN_AGAIN if fix else "`holdfast doctor --fix` writes it again"
-    return [
-        Fault(handle.stream, where, "the file that names the stream is missing", harmless=True, action=action)
-    ]
+    done = faults.REWRITTEN if fix else ""
+    return [Fault(faults.MISSING_OWNER, handle.stream, where, done=done, harmless=True)]
 
 
-def _restore(place: Place, handle: StreamFiles) -> list[Fault]:
+def _restore(place: Place, handle: Stream) -> list[Fault]:
     """Mend damaged segments with what git has of them; what stays damaged is reported again."""
     from holdfast.recovery import restore
 
     done = []
-    for path in handle.paths():
+    for path in handle.segments.paths():
         part = segments.read_part(place.fs, path, segments.UNREAD, keep=False)
         if part.troubles and (fault := restore.from_git(place, handle.stream, path)):
             done.append(fault)
@@ -121,36 +110,32 @@ def _check_tail(place: Place, stream: str, path: str, where: str, *, fix: bool) 
     if not torn:
         return []
     line = f"{where}:{part.good.rows + 1}"
-    what = f"{torn:,} bytes behind the last whole line"
-    if not own:
-        return [Fault(stream, line, what, harmless=True, action="another writer's; it is not read")]
-    if not fix:
+    fault = Fault(faults.TORN_TAIL, stream, line, {"bytes": torn, "own": own}, harmless=True)
+    if not own or not fix:
         # Not read, never acknowledged, and cut off by the next append to this segment: nobody has to act.
-        action = "it is not read; `holdfast doctor --fix` keeps it aside and cuts it off"
-        return [Fault(stream, line, what, harmless=True, action=action)]
+        return [fault]
     fd = place.fs.open(path, durable.APPEND)
     try:
         quarantine.cut_torn_tail(place.fs, place, stream, path, fd)
     finally:
         place.fs.close(fd)
-    return [Fault(stream, line, what, harmless=True, action="kept under local/quarantine/ and cut off")]
+    return [fault._replace(done=faults.CUT_OFF)]
 
 
 def stray_files(place: Place, *, fix: bool) -> list[Fault]:
     """Temp files of processes that died, and what lies in quarantine."""
-    faults = []
+    found = []
     for path in _walk(place, place.root):
         name = os.path.basename(path)
         where = os.path.relpath(path, place.root)
         if durable.TEMP_MARK in name:
             if fix and _is_old(place, path):
                 place.fs.unlink(path)
-                faults.append(Fault("", where, "a temp file left over", harmless=True, action="removed"))
+                found.append(Fault(faults.TEMP_FILE, "", where, done=faults.REMOVED, harmless=True))
         elif f"{os.sep}quarantine{os.sep}" in path and name.endswith(".json"):
-            faults.append(
-                Fault("", where, _report(place, path), harmless=True, action="kept for you to look at")
-            )
-    return faults
+            report = {"report": _report(place, path)}
+            found.append(Fault(faults.QUARANTINED, "", where, report, harmless=True))
+    return found
 
 
 def _report(place: Place, path: str) -> str:
@@ -158,7 +143,7 @@ def _report(place: Place, path: str) -> str:
     try:
         return str(json.loads(durable.read_whole(place.fs, path))["what"])
     except (OSError, ValueError, KeyError, TypeError):
-        return "something was set aside here"
+        return "a file that was moved here"
 
 
 def _is_old(place: Place, path: str) -> bool:
@@ -175,9 +160,7 @@ def _ignored(place: Place) -> list[Fault]:
     names = [name for name in porcelain.ignored(place.root, segments.EVENTS) if durable.TEMP_MARK not in name]
     if not names:
         return []
-    what = "git ignores it" + (f", and {len(names) - 1:,} more segments" if len(names) > 1 else "")
-    action = "no git commit will have it; `git check-ignore -v` names the pattern"
-    return [Fault("", names[0], what, harmless=True, action=action)]
+    return [Fault(faults.IGNORED_BY_GIT, "", names[0], {"others": len(names) - 1}, harmless=True)]
 
 
 def remove_stream(place: Place, stream: str) -> None:

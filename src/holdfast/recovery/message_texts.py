@@ -10,27 +10,28 @@ import os
 from collections.abc import Iterable
 
 from holdfast.fs import durable
-from holdfast.recovery import pins
+from holdfast.store import faults
+from holdfast.store.files import pins
 from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.store.files.stream import StreamFiles
-    from holdfast.store.files.stream_reader import Place
+    from holdfast.store.files.place import Place
+    from holdfast.store.files.stream import Stream
 
 PREFIX = "message-"
 
 
 def bring_back(
-    place: Place, handle_of: Callable[[str], StreamFiles], folder_of: Callable[[str], str]
+    place: Place, handle_of: Callable[[str], Stream], folder_of: Callable[[str], str]
 ) -> list[Fault]:
     """Every kept text that its session refers to and no longer has. Not in the midst of a rebase, whose next step may
     bring the same file."""
     if place.head.is_replaying():
         return []
-    faults = []
+    found = []
     for stream, held in pins.held(place):
         links = [link for link in held if os.path.basename(link).startswith(PREFIX)]
         if not links:
@@ -46,12 +47,11 @@ def bring_back(
             durable.replace(place.fs, os.path.join(folder, name), data, tag=place.tag, durable=True)
             durable.fsync_dirs(place.fs, folder, os.path.dirname(place.root))
             where = os.path.relpath(os.path.join(folder, name), place.root)
-            what = "a text that git removed from the working tree before a git commit had it"
-            faults.append(Fault(stream, where, what, harmless=True, action="brought back"))
-    return faults
+            found.append(Fault(faults.REMOVED_TEXT, stream, where, done=faults.RECOVERED, harmless=True))
+    return found
 
 
-def _referred(handle: StreamFiles, links: list[str]) -> list[str]:
+def _referred(handle: Stream, links: list[str]) -> list[str]:
     """Those of the links whose text a commit of the stream tells of."""
     wanted = {os.path.basename(link).encode(): link for link in links}
     found: dict[bytes, str] = {}

@@ -14,7 +14,7 @@ from holdfast.git import porcelain
 from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from holdfast.store.files.stream_reader import Place
+    from holdfast.store.files.place import Place
 
 _SESSION = 3
 """Parts of a path up to a session's folder: ``sessions/<user>/<session>``, ``history/<month>/<session>``."""

@@ -6,13 +6,12 @@ Lines are unique and chained, so the union of the readable lines of all versions
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 
 from holdfast.core import codec, ids
 from holdfast.fs import durable
 from holdfast.git import porcelain
-from holdfast.recovery import pins, quarantine
-from holdfast.store.files import segments
+from holdfast.store import faults
+from holdfast.store.files import pins, quarantine, segments
 from holdfast.store.files.padding import line_of
 from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING
@@ -20,64 +19,43 @@ from holdfast.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.store.files.stream import StreamFiles
-    from holdfast.store.files.stream_reader import Place
-
-
-RESTORED = "commits restored"
-PUT_BACK = "put back where it belongs"
-REMOVED = "that git removed from the working tree before a git commit had them"
-
-
-def whole_lines(data: bytes) -> list[bytes]:
-    """The commits in a segment's bytes, whatever else is between them."""
-    return [line for piece in data.split(b"\n") if segments.is_whole(line := line_of(piece))]
-
-
-def union(stream: str, name: str, versions: Iterable[bytes]) -> bytes:
-    """All commits of several versions of a segment, each once, in canonical order."""
-    found: dict[str, bytes] = {}
-    for data in versions:
-        for line in whole_lines(data):
-            found.setdefault(codec.id_of(line), line)
-    lines = (segments.shifted(stream, name, found[commit_id]) for commit_id in sorted(found))
-    return b"".join(line + b"\n" for line in lines)
+    from holdfast.store.files.place import Place
+    from holdfast.store.files.stream import Stream
 
 
 def from_git(place: Place, stream: str, path: str) -> Fault | None:
     """Mend a segment that is damaged or gone with what git has of it; None if that adds nothing. The caller holds the
     stream."""
     damaged = durable.read_whole(place.fs, path) if _exists(place, path) else b""
-    own = {codec.id_of(line) for line in whole_lines(damaged)}
-    contents, sources = [], []
+    own = {codec.id_of(line) for line in segments.whole_lines(damaged)}
+    contents: list[bytes] = []
+    sources: dict[str, int] = {}
     name = os.path.relpath(path, place.root)
     for version in porcelain.versions(place.root, name) if place.head.common else []:
         data = porcelain.content(place.root, version.blob)
         if data is None:
             continue
         contents.append(data)
-        news = {codec.id_of(line) for line in whole_lines(data)} - own
+        news = {codec.id_of(line) for line in segments.whole_lines(data)} - own
         if news:
-            sources.append(f"{len(news)} from {version.where}")
+            sources[version.where] = sources.get(version.where, 0) + len(news)
             own |= news
-    joined = union(stream, os.path.basename(path), [damaged, *contents])
+    joined = segments.union(stream, os.path.basename(path), [damaged, *contents])
     marked = any(
         line.startswith((b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")) for line in damaged.split(b"\n")
     )
     if not sources and not marked:
         return None
-    aside = ""
+    saved_as = None
     if damaged:
-        kept_at = quarantine.save_aside(
+        saved_as = quarantine.save_aside(
             place, stream, path, damaged, "a damaged segment, before it was restored"
         )
-        aside = f"; the damaged file is {kept_at}"
     durable.make_folders(place.fs, os.path.dirname(path))
     durable.replace(place.fs, path, joined, tag=place.tag, durable=True)
-    what = "conflict markers of a merge" if marked else "a damaged segment"
-    origin = ", ".join(sources) or "all were in the file"
-    action = f"{len(own)} {RESTORED} ({origin}){aside}"
-    return Fault(stream, name, what, harmless=True, action=action)
+    kind = faults.CONFLICT_MARKERS if marked else faults.DAMAGED_SEGMENT
+    found = {"commits": len(own), "sources": sources, "saved_as": saved_as}
+    return Fault(kind, stream, name, found, done=faults.RESTORED, harmless=True)
 
 
 def unmerged(place: Place, stream: str, name: str) -> bool:
@@ -93,9 +71,9 @@ def unmerged(place: Place, stream: str, name: str) -> bool:
         contents.append(durable.read_whole(place.fs, path))
     except FileNotFoundError:
         durable.make_folders(place.fs, os.path.dirname(path))
-    joined = union(stream, os.path.basename(path), contents)
+    joined = segments.union(stream, os.path.basename(path), contents)
     if not _is_sound(joined) and all(map(_is_sound, contents)):
-        joined = tied(stream, os.path.basename(path), joined)
+        joined = segments.rechained(stream, os.path.basename(path), joined)
     durable.replace(place.fs, path, joined, tag=place.tag, durable=True)
     return True
 
@@ -111,32 +89,22 @@ def _is_sound(data: bytes) -> bool:
     return True
 
 
-def tied(stream: str, name: str, data: bytes) -> bytes:
-    """The commits of whole lines, each tied to the one that is now before it: nothing is missing between them, and
-    nobody has to look for it."""
-    found, previous = [], codec.GENESIS
-    for line in whole_lines(data):
-        anew, previous = codec.rechained(line, previous)
-        found.append(segments.shifted(stream, name, anew[:-1]) + b"\n")
-    return b"".join(found)
-
-
-def put_back(place: Place, streams: list[str], handle_of: Callable[[str], StreamFiles]) -> list[Fault]:
+def put_back(place: Place, streams: list[str], handle_of: Callable[[str], Stream]) -> list[Fault]:
     """Move segments that lie in the folder of another stream to where they belong."""
     found = [path for stream in streams for path in misplaced(place, stream)]
     if not found:
         return []
     known = {*streams, *(stream for stream, _ in pins.links(place)), *porcelain.sessions(place.root)}
     owners = {segments.tag_of(stream): stream for stream in known}
-    faults = []
+    done = []
     for path in found:
         owner = owners.get(segments.tag_in(os.path.basename(path)))
         if owner is None:
             continue  # the check reports it
         handle = handle_of(owner)
         with handle.mutex:
-            faults += _put_back(place, handle, path)
-    return faults
+            done += _put_back(place, handle, path)
+    return done
 
 
 def misplaced(place: Place, stream: str) -> list[str]:
@@ -149,10 +117,9 @@ def misplaced(place: Place, stream: str) -> list[str]:
     ]
 
 
-def _put_back(place: Place, handle: StreamFiles, path: str) -> list[Fault]:
+def _put_back(place: Place, handle: Stream, path: str) -> list[Fault]:
     target = _target(place, handle.stream, path)
-    handle.lock()
-    try:
+    with handle.lock:
         folder = os.path.dirname(target)
         durable.make_folders(place.fs, folder)
         if _exists(place, target):
@@ -160,29 +127,34 @@ def _put_back(place: Place, handle: StreamFiles, path: str) -> list[Fault]:
             quarantine.save_aside(
                 place, handle.stream, path, contents[0], "a segment that was also elsewhere"
             )
-            whole = union(handle.stream, os.path.basename(target), contents)
+            whole = segments.union(handle.stream, os.path.basename(target), contents)
             durable.replace(place.fs, target, whole, tag=place.tag, durable=True)
             place.fs.unlink(path)
         else:
             place.fs.rename(path, target)
         durable.fsync_dirs(place.fs, folder, os.path.dirname(place.root))
         place.fs.sync_folder(os.path.dirname(path))
-    finally:
-        handle.unlock()
     old, new = (os.path.relpath(found, place.root) for found in (path, target))
-    what = f"a segment of {handle.stream}"
-    return [Fault(handle.stream, where, what, harmless=True, action=PUT_BACK) for where in (old, new)]
+    fault = Fault(
+        faults.MISPLACED_SEGMENT,
+        handle.stream,
+        old,
+        {"owner": handle.stream},
+        done=faults.MOVED,
+        harmless=True,
+    )
+    return [fault, fault._replace(where=new)]
 
 
-def salvage(place: Place, handle_of: Callable[[str], StreamFiles], *, fix: bool = True) -> list[Fault]:
+def salvage(place: Place, handle_of: Callable[[str], Stream], *, fix: bool = True) -> list[Fault]:
     """Bring back every kept segment that the working tree has lost and that no ref leads to, or only name it.
 
     Not in the midst of a rebase, whose next step may bring the same file. Git is asked only if something is
     missing. After a month those that git has are forgotten. What waits in journals of dead processes comes first.
     """
-    from holdfast.recovery import replay
+    from holdfast.store.files import replay
 
-    replay.make_all_sound(place, handle_of)
+    replay.recover_all(place, handle_of)
     if place.head.is_replaying():
         return []
     links = pins.links(place)
@@ -199,7 +171,7 @@ def salvage(place: Place, handle_of: Callable[[str], StreamFiles], *, fix: bool 
     if len(blobs) != len(paths):
         return []  # no git to ask, or a link vanished meanwhile: the next time will do
     in_git = porcelain.blobs_in_refs(place.root, min(first for _, _, first in wanted))
-    faults = []
+    done = []
     writer = place.identity.stored()
     for (stream, path, first), blob in zip(wanted, blobs, strict=True):
         if blob in in_git and not _is_cut(place, stream, path):
@@ -211,31 +183,30 @@ def salvage(place: Place, handle_of: Callable[[str], StreamFiles], *, fix: bool 
             continue  # its own worktree brings it back
         handle = handle_of(stream)
         with handle.mutex:
-            faults += _bring_back(place, handle, path) if fix else _lost(place, handle, path)
-    return faults
+            done += _bring_back(place, handle, path) if fix else _lost(place, handle, path)
+    return done
 
 
-def kept_sessions(place: Place, handle_of: Callable[[str], StreamFiles], known: set[str]) -> list[str]:
+def pinned_sessions(place: Place, handle_of: Callable[[str], Stream], known: set[str]) -> list[str]:
     """Sessions of which commits are only kept, or which nothing is ``known`` of but that."""
     lost = {fault.stream for fault in salvage(place, handle_of, fix=False)}
     lost |= {stream for stream, _ in pins.links(place) if stream not in known}
     return sorted(stream for stream in lost if stream.startswith("sessions/"))
 
 
-def _lost(place: Place, handle: StreamFiles, path: str) -> list[Fault]:
+def _lost(place: Place, handle: Stream, path: str) -> list[Fault]:
     """What a link has and the stream lacks, by name."""
     present = {codec.id_of(line) for line in handle.read(None).lines}
     missing = sum(
-        codec.id_of(line) not in present for line in whole_lines(durable.read_whole(place.fs, path))
+        codec.id_of(line) not in present for line in segments.whole_lines(durable.read_whole(place.fs, path))
     )
     where = os.path.relpath(_target(place, handle.stream, path), place.root)
-    action = "`holdfast heal` brings them back"
-    return [Fault(handle.stream, where, _removed(missing), harmless=True, action=action)] if missing else []
+    return [_removed(handle, where, missing)] if missing else []
 
 
-def _removed(count: int) -> str:
-    commits = "commit" if count == 1 else "commits"
-    return f"{count} {commits} {REMOVED}"
+def _removed(handle: Stream, where: str, count: int, done: str = "") -> Fault:
+    data = {"commits": count}
+    return Fault(faults.REMOVED_COMMITS, handle.stream, where, data, done=done, harmless=True)
 
 
 def _is_cut(place: Place, stream: str, path: str) -> bool:
@@ -268,17 +239,16 @@ def _is_in_tree(place: Place, stream: str, path: str) -> bool:
         one, other = place.fs.stat(path), place.fs.stat(target)
         if one.st_ino == other.st_ino:
             return True
-        found = {codec.id_of(line) for line in whole_lines(durable.read_whole(place.fs, target))}
-        return found.issuperset(map(codec.id_of, whole_lines(durable.read_whole(place.fs, path))))
+        found = {codec.id_of(line) for line in segments.whole_lines(durable.read_whole(place.fs, target))}
+        return found.issuperset(map(codec.id_of, segments.whole_lines(durable.read_whole(place.fs, path))))
     except FileNotFoundError:
         return False
 
 
-def _bring_back(place: Place, handle: StreamFiles, path: str) -> list[Fault]:
-    handle.lock()
-    try:
+def _bring_back(place: Place, handle: Stream, path: str) -> list[Fault]:
+    with handle.lock:
         data = durable.read_whole(place.fs, path)
-        lines = whole_lines(data)
+        lines = segments.whole_lines(data)
         present = {codec.id_of(line) for line in handle.read(None).lines}
         missing = sum(codec.id_of(line) not in present for line in lines)
         target = _target(place, handle.stream, path)
@@ -302,15 +272,13 @@ def _bring_back(place: Place, handle: StreamFiles, path: str) -> list[Fault]:
             )
         except FileNotFoundError:
             pass
-        whole = union(handle.stream, os.path.basename(target), contents)
+        whole = segments.union(handle.stream, os.path.basename(target), contents)
         durable.replace(place.fs, target, whole, tag=place.tag, durable=True)
         durable.fsync_dirs(place.fs, folder, os.path.dirname(place.root))
         pins.drop(place, path)
         pins.keep(place, handle.stream, target)
-    finally:
-        handle.unlock()
     where = os.path.relpath(target, place.root)
-    return [Fault(handle.stream, where, _removed(missing), harmless=True, action="brought back")]
+    return [_removed(handle, where, missing, done=faults.RECOVERED)]
 
 
 def _first_ms(place: Place, path: str) -> int:

@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from holdfast.core.codec import Commit, Draft
-from holdfast.typed import Any, Protocol, Record
+from holdfast.typed import TYPE_CHECKING, Any, Protocol, Record
+
+if TYPE_CHECKING:
+    from holdfast.errors import Hint
 
 Cursor = Any
 """How far a reader has come: opaque, JSON-able, given back by ``read`` and ``append``."""
@@ -26,6 +29,8 @@ class Capabilities(Record):
     shared: bool
     """Several processes can use one store at once."""
     url: str
+    extensions: frozenset[str] = frozenset()
+    """The optional protocols that the engine has too; see ``supports``."""
 
 
 LONG_TAIL = 100
@@ -53,14 +58,43 @@ class Tail(Record):
 class Fault(Record):
     """Something in a store that is not as it should be."""
 
+    kind: str
+    """One of the constants in ``store.faults``, which has the sentences too."""
     stream: str
     where: str
     """File (relative to the workspace) and line, or table and row."""
-    what: str
+    data: dict[str, Any] = {}  # noqa: RUF012 - never changed
+    """What the kind's sentence needs: see the kind."""
+    done: str = ""
+    """What was done about it: one of the outcomes in ``store.faults``; empty if nothing was."""
     harmless: bool = False
     """True for what needs no action: a torn tail that was cut and kept, a stale cache."""
-    action: str = ""
-    """What was done about it, or what can be done."""
+
+    @property
+    def what(self) -> str:
+        """What is wrong, for people."""
+        from holdfast.store import faults
+
+        return faults.what(self.kind, self.data)
+
+    @property
+    def action(self) -> Hint:
+        """What was done about it, or what can be done, for people."""
+        from holdfast.store import faults
+
+        return faults.action(self.kind, self.data, self.done)
+
+    def as_json(self, render: Callable[[Hint], str] = str) -> dict[str, Any]:
+        """The fault as ``--json`` prints it."""
+        return {
+            "kind": self.kind,
+            "stream": self.stream,
+            "where": self.where,
+            "what": self.what,
+            "harmless": self.harmless,
+            "done": self.done,
+            "action": render(self.action),
+        }
 
 
 class AppendContext(Record):
@@ -155,3 +189,107 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Give all handles back. Closing twice is no error."""
+
+
+# -- what only some engines can do ------------------------------------------------------------------------
+
+ARCHIVE, ATTACHMENTS, GIT, LISTING = "archive", "attachments", "git", "listing"
+
+
+class Archive(Protocol):
+    """An engine that can put sessions away, apart from the others."""
+
+    def archive(self, stream: str) -> None:
+        """Put a session away. Repeating it after a crash completes it."""
+
+    def archived(self) -> list[str]:
+        """The streams that were put away, oldest first."""
+
+    def is_archived(self, stream: str) -> bool:
+        """Whether some of a stream was put away."""
+
+    def has_archive(self) -> bool:
+        """Whether anything was put away, without looking at what."""
+
+    def size_of(self, stream: str) -> int:
+        """Bytes on the disk, over all files of a stream."""
+
+
+class Attachments(Protocol):
+    """An engine whose workspace is a folder, in which a session can have files."""
+
+    root: str
+
+    def folder_of(self, stream: str) -> str:
+        """Where the files of a stream are."""
+
+    def pin(self, stream: str, path: str) -> None:
+        """Keep a file of a session out of git's reach until git has it."""
+
+
+class Listing(Protocol):
+    """An engine that finds the newest sessions without looking at all of them."""
+
+    def newest_sessions(self, user: str | None, limit: int) -> tuple[list[str], int]:
+        """The newest sessions, and how many there are."""
+
+
+class GitBacked(Attachments, Protocol):
+    """An engine whose files people keep in git."""
+
+    in_git: bool
+
+    def git_heads(self, stream: str) -> tuple[str, str]:
+        """Branch and commit when this writer last wrote to a stream, and now; empty where that is not known."""
+
+    def sessions_in(self, root: str) -> list[str]:
+        """The sessions in the workspace of another worktree."""
+
+    def pinned_sessions(self, known: set[str]) -> list[str]:
+        """Sessions of which commits are only pinned, or of which nothing is ``known`` but that."""
+
+    def is_stream(self, name: str) -> bool:
+        """Whether this is a stream with segments of its own: not one that is wholly in the archive."""
+
+    def is_archived(self, stream: str) -> bool:
+        """Whether some of a stream lies in the archive."""
+
+    def stream_at(self, folder: str) -> str:
+        """The stream whose files or segments are in a folder (relative to the workspace); empty if there is none."""
+
+    def drop_file(self, path: str) -> None:
+        """Remove a file of the workspace that can be made again."""
+
+    def settle_conflict(self, path: str) -> bool:
+        """Join all sides of a segment that a merge left in conflict; False if it is another stream's."""
+
+    def put_back(self, path: str) -> list[str]:
+        """Move a file that a merge put into the folder of another session to where it was added."""
+
+    def salvage(self) -> list[Fault]:
+        """Bring back what git removed from the working tree before a git commit had it."""
+
+
+def supports(store: Store, extension: str) -> bool:
+    """Whether an engine has one of the optional protocols."""
+    return extension in store.capabilities.extensions
+
+
+def archive_of(store: Store) -> Archive | None:
+    found: Any = store
+    return found if supports(store, ARCHIVE) else None
+
+
+def attachments_of(store: Store) -> Attachments | None:
+    found: Any = store
+    return found if supports(store, ATTACHMENTS) else None
+
+
+def listing_of(store: Store) -> Listing | None:
+    found: Any = store
+    return found if supports(store, LISTING) else None
+
+
+def git_backed(store: Store) -> GitBacked | None:
+    found: Any = store
+    return found if supports(store, GIT) else None

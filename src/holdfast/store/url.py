@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 from holdfast.core import ids
 from holdfast.errors import Usage
+from holdfast.git.refs import UNSEARCHED, Repository
 from holdfast.store.protocol import Store
 
 Clock = Callable[[], int]
@@ -24,11 +25,11 @@ Clock = Callable[[], int]
 _SCHEME = r"(?s)([A-Za-z][A-Za-z0-9+.-]{0,30}):(.*)"
 
 
-def open_store(where: str, *, clock: Clock) -> Store:
-    """The store at ``where``; made if it is not there yet."""
+def open_store(where: str, *, clock: Clock, repository: Repository | None = UNSEARCHED) -> Store:
+    """The store at ``where``; made if it is not there yet. ``repository`` is around it, if it is a folder."""
     match = re.fullmatch(_SCHEME, where)
     if match is None:
-        return _files(where, clock)
+        return _files(where, clock, repository)
     scheme, rest = match.groups()
     opener = _ENGINES.get(scheme.lower())
     if opener is None:
@@ -74,13 +75,13 @@ def _file_url(rest: str, clock: Clock) -> Store:
     return _files(rest, clock)
 
 
-def _files(folder: str, clock: Clock) -> Store:
+def _files(folder: str, clock: Clock, repository: Repository | None = UNSEARCHED) -> Store:
     if not folder or "\0" in folder:
         raise Usage("The folder of the workspace has no name.")
     from holdfast.fs import posix
-    from holdfast.store.files.engine import FilesStore
+    from holdfast.recovery.files_store import FilesStore
 
-    return FilesStore(folder, clock=clock, fs=posix)
+    return FilesStore(folder, clock=clock, fs=posix, repository=repository)
 
 
 _ENGINES: dict[str, Callable[[str, Clock], Store]] = {

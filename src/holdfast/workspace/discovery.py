@@ -1,4 +1,8 @@
-"""Where the workspace is, and who is at work."""
+"""Where the workspace is, which git repository is around it, and who is working.
+
+Each is looked for once per opened workspace: ``open_workspace`` passes what it found to the store, to presence and to
+whatever else asks.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,10 @@ import stat
 from collections.abc import Mapping
 
 from holdfast.core.ids import safe_name
-from holdfast.errors import Forbidden, NoWorkspace
+from holdfast.errors import Forbidden, Hint, NoWorkspace, Use
 from holdfast.fs import durable, posix
+from holdfast.git.refs import Repository, find_repository
+from holdfast.typed import Record
 
 FOLDER = ".state"
 
@@ -24,7 +30,9 @@ def find(start: str) -> str:
                 return candidate
             raise Forbidden(
                 f"{candidate} is {'a link' if stat.S_ISLNK(mode) else 'not a folder'}; nothing was read or changed.",
-                hint="A workspace is a real folder named .state: move this aside and run `holdfast init`.",
+                hint=Hint(
+                    "A workspace is a real folder named .state: move this aside and run ", Use("init"), "."
+                ),
             )
         except (FileNotFoundError, NotADirectoryError):
             pass
@@ -34,6 +42,26 @@ def find(start: str) -> str:
         if _exists(os.path.join(folder, ".git")) or parent == folder:
             raise NoWorkspace(f"There is no workspace at or above {os.path.abspath(start)}.")
         folder = parent
+
+
+class Surroundings(Record):
+    """What is around a workspace."""
+
+    project: str
+    """The folder that holds the workspace; for a database, the one where the process works."""
+    repository: Repository | None
+    """The git repository around the project."""
+
+    @property
+    def top(self) -> str:
+        """The top folder of the project's files: paths are relative to it."""
+        return self.repository.top if self.repository else self.project
+
+
+def around(project: str) -> Surroundings:
+    """The surroundings of a folder."""
+    folder = os.path.abspath(project)
+    return Surroundings(folder, find_repository(posix, folder))
 
 
 def project_root(start: str) -> str:
@@ -48,12 +76,12 @@ def project_root(start: str) -> str:
         folder = parent
 
 
-def user_name(environment: Mapping[str, str], near: str) -> str:
-    """HOLDFAST_USER, else git's user.name, else the user of the operating system; made safe for a folder."""
+def user_name(environment: Mapping[str, str], repository: Repository | None) -> str:
+    """HOLDFAST_USER, else git's user.name, else the operating system's user; made safe for a folder."""
     for name in (
         environment.get("HOLDFAST_USER"),
         environment.get("GIT_AUTHOR_NAME"),
-        _git_user(near, environment),
+        _git_user(repository, environment),
         environment.get("USER"),
         environment.get("LOGNAME"),
     ):
@@ -62,12 +90,12 @@ def user_name(environment: Mapping[str, str], near: str) -> str:
     return safe_name(f"uid{os.getuid()}")
 
 
-def _git_user(near: str, environment: Mapping[str, str]) -> str | None:
+def _git_user(repository: Repository | None, environment: Mapping[str, str]) -> str | None:
     """``user.name`` from the repository's or the user's git configuration, read without starting git."""
     home = environment.get("HOME", "")
     config_home = environment.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     for path in (
-        os.path.join(_git_folder(near), "config"),
+        *([os.path.join(repository.common, "config")] if repository else ()),
         os.path.join(home, ".gitconfig"),
         os.path.join(config_home, "git", "config"),
     ):
@@ -77,21 +105,6 @@ def _git_user(near: str, environment: Mapping[str, str]) -> str | None:
         except OSError:
             continue
     return None
-
-
-def _git_folder(near: str) -> str:
-    """The git directory that all worktrees of the repository share, which has its configuration."""
-    root = project_root(near)
-    dot = os.path.join(root, ".git")
-    try:
-        if stat.S_ISDIR(posix.stat(dot).st_mode):
-            return dot
-    except OSError:
-        return dot
-    from holdfast.git.refs import find_git
-
-    found = find_git(posix, root)
-    return found[1] if found else dot
 
 
 def _exists(path: str) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from holdfast.core import fold, timestamps, validation
 from holdfast.core.codec import Commit, Draft, Event
 from holdfast.core.short_ids import Mint
-from holdfast.errors import Conflict, Forbidden, NotFound, Usage
+from holdfast.errors import Conflict, Forbidden, Hint, NotFound, Usage, Use
 from holdfast.store.protocol import AppendContext, Plan, PrebuiltCommit, PreparedCommit
 from holdfast.typed import TYPE_CHECKING, Any, Record, Self, made
 from holdfast.workspace import secrets_filter
@@ -234,7 +234,7 @@ class Handle:
 def _archived(stream: str) -> Forbidden:
     return Forbidden(
         f"{stream} is archived and read-only; nothing was written.",
-        hint="`holdfast restore ID` takes it out of the archive.",
+        hint=Hint(Use("restore", session=stream.partition("/")[2]), " restores it."),
     )
 
 

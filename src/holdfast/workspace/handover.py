@@ -7,7 +7,7 @@ from holdfast.errors import HoldfastError, Unavailable
 from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING, Any, Record
 from holdfast.views import parts, seal
-from holdfast.workspace.alerts import alerts as around
+from holdfast.workspace.alerts import alerts
 from holdfast.workspace.project_files import CONTINUE, HANDOFF, ProjectFolder, beside
 
 if TYPE_CHECKING:
@@ -36,14 +36,12 @@ def make_brief(session: Session, budget: int | None = None) -> Brief:
     from holdfast.views import brief
 
     working_set = session.peek()
-    alerts = [f"DAMAGED {fault.where}: {fault.what}; `holdfast doctor`" for fault in working_set.faults]
-    alerts += around(session)
     return brief.brief(
         working_set.state,
         project_state(session.workspace),
         count=estimate,
         budget=brief.DEFAULT if budget is None else budget,
-        alerts=alerts,
+        alerts=alerts(session),
     )
 
 
@@ -106,9 +104,9 @@ def show_pause(session: Handle) -> None:
     try:
         mark_pause(session)
     except (HoldfastError, OSError) as problem:
-        session.workspace.report(
-            Fault(session.stream, CONTINUE, str(problem), action="the session has it all")
-        )
+        from holdfast.store.faults import UNWRITTEN_VIEW
+
+        session.workspace.report(Fault(UNWRITTEN_VIEW, session.stream, CONTINUE, {"problem": str(problem)}))
 
 
 def mark_pause(session: Handle) -> None:

@@ -1,80 +1,151 @@
-"""Putting right what a merge, a reset or an editor left: conflicts, markers, stale views, lost segments."""
+"""Repair after a merge, a reset or an editor: conflicts, lost segments, stale views.
+
+It needs no merge driver and no person. Segments are merged line by line, views are regenerated from them. Files that
+holdfast did not write, such as those in ``context/``, are left as they are and reported.
+"""
 
 from __future__ import annotations
 
 import os
 
 from holdfast.core.stream import last_part, owner
-from holdfast.store.protocol import Fault
-from holdfast.typed import TYPE_CHECKING
+from holdfast.store import faults
+from holdfast.store.protocol import Fault, GitBacked, Store, git_backed
+from holdfast.typed import TYPE_CHECKING, Record
 from holdfast.workspace import publish
 
 if TYPE_CHECKING:
-    from holdfast.store.files.engine import FilesStore
     from holdfast.workspace.workspace import Workspace
 
 
-def heal(workspace: Workspace) -> list[Fault]:
-    """Settle every conflict in our own files from the segments, make views anew, and stage what was conflicted.
+class Healed(Record):
+    """What one step found and did."""
 
-    Needs no merge driver and no person: segments are joined line by line, views are made from them. Files of
-    other origin, such as ``context/``, are left as they are and reported.
-    """
-    store = files_store(workspace)
+    faults: list[Fault]
+    changed: list[str]
+    """Paths whose present content git shall have."""
+
+
+def heal(workspace: Workspace) -> list[Fault]:
+    """Resolve every conflict in our own files, repair segments and views, and stage what changed."""
+    store = git_backed(workspace.store)
     if store is None:
         return publish.check(workspace, fix=True)
-    from holdfast.git import integration, porcelain
-    from holdfast.recovery import fsck, restore
+    from holdfast.git import porcelain
     from holdfast.workspace.heal_pages import heal_pages
 
     conflicted = porcelain.unmerged(store.root) if store.in_git else []
-    segments = [path for path in conflicted if path.endswith(".jsonl") and path.startswith("events/")]
-    views = [path for path in conflicted if os.path.basename(path) in publish.VIEWS]
-    marks = [path for path in conflicted if _is_mark(path)]
-    faults = [_settled(store, path) for path in segments if store.settle_conflict(path)]
-    faults += [_settled_mark(store, path) for path in marks]
-    moved = []
-    for path in conflicted:
-        if path.startswith(("sessions/", "history/")) and path not in (*views, *marks):
-            changed = store.put_back(path)
-            moved += changed
-            faults += [_put_back(path, changed)] if changed else []
-    made = []
-    for path in views:
-        stream = store.stream_at(os.path.dirname(path))
+    done = [
+        *_resolve_conflicts(workspace, store, conflicted),
+        _repair_segments(workspace.store, store),
+        _regenerate_views(workspace, store),
+    ]
+    found = [fault for step in done for fault in step.faults]
+    changed = {path for step in done for path in step.changed}
+    if store.in_git:
+        found += _stage(store, conflicted, changed)
+    return found + heal_pages(workspace)
+
+
+# -- conflicts --------------------------------------------------------------------------------------------
+
+
+def _resolve_conflicts(workspace: Workspace, store: GitBacked, conflicted: list[str]) -> list[Healed]:
+    """Resolve what is ours. Segments come first: views are made from them."""
+    segments = [path for path in conflicted if path.startswith("events/") and path.endswith(".jsonl")]
+    markers = [path for path in conflicted if _is_archive_marker(path)]
+    views = [path for path in conflicted if _is_view(path)]
+    others = [
+        path
+        for path in conflicted
+        if path.startswith(("sessions/", "history/")) and path not in (*views, *markers)
+    ]
+    return [
+        *(_merge_segment(store, path) for path in segments),
+        *(_resolve_archive_marker(store, path) for path in markers),
+        *(_move_back(store, path) for path in others),
+        *(_resolve_view(workspace, store, path) for path in views),
+    ]
+
+
+def _merge_segment(store: GitBacked, path: str) -> Healed:
+    """The union of all sides. Not of a segment of another stream: ``_repair_segments`` moves that one."""
+    if not store.settle_conflict(path):
+        return Healed([], [path])
+    return Healed([_conflict(path, faults.MERGED, store.stream_at(os.path.dirname(path)))], [path])
+
+
+def _is_archive_marker(path: str) -> bool:
+    """Whether archiving wrote the file: the stub in a session's old folders, or the file that names an archive."""
+    from holdfast.recovery import archive
+    from holdfast.store.files import segments
+
+    name = os.path.basename(path)
+    names_archive = path.startswith("history/") and path.count("/") == 3 and name == archive.OWNER
+    return names_archive or (path.startswith(("sessions/", "history/", "events/")) and name == segments.STUB)
+
+
+def _resolve_archive_marker(store: GitBacked, path: str) -> Healed:
+    """A stub stays only in the old folders of an archived session: git's rename detection may have moved it to another
+    session or to the archive. The file that names an archive is written again by ``_repair_segments``."""
+    from holdfast.store.files import segments
+
+    stream = "/".join(path.removeprefix("events/").split("/")[:3])
+    is_stub = os.path.basename(path) == segments.STUB
+    if is_stub and not (stream.startswith("sessions/") and store.is_archived(stream)):
         store.drop_file(path)
-        if stream and (store.is_stream(stream) or store.is_archived(stream)):
-            session = workspace.session(f"{owner(stream)}/{last_part(stream)}")
-            publish.publish(session)
-            made += [
-                f"{os.path.relpath(store.folder_of(stream), store.root)}/{name}" for name in publish.VIEWS
-            ]
-        faults.append(Fault(stream, path, "a merge left it in conflict", harmless=True, action="made anew"))
-    faults += store.check(fix=True)
-    faults += publish.check(workspace, fix=True, quick=True)
-    back = [fault.where for fault in faults if fault.action == restore.PUT_BACK]
-    if back and not porcelain.tracked(store.root, back):
-        back = []
-    # Untracked, it would stand in the way of the next merge that brings it.
-    named = [f.where for f in faults if f.action == fsck.WRITTEN_AGAIN and store.in_git]
-    named = [path for path in named if porcelain.tracked(store.root, _folders_of(path))]
-    anew = {*_tracked_views(store, faults), *_tracked_segments(store, faults)}
-    staged = sorted({*segments, *moved, *back, *named, *marks, *views, *made, *anew})
-    if store.in_git and integration.views_are_local(store.root):
-        staged = [path for path in staged if os.path.basename(path) not in publish.VIEWS]
-        faults += [_kept_out(path) for path in integration.untrack_views(store.root)]
-        conflicted = [path for path in conflicted if path not in views]
-    if staged and not porcelain.stage(store.root, staged):
-        faults.append(Fault("", ".", "git did not stage the healed files", action="stage them with git add"))
-    for path in conflicted:
-        if path not in staged:
-            faults.append(
-                Fault("", path, "a merge left it in conflict", action="not ours to settle: edit it")
-            )
-    return faults + heal_pages(workspace)
+    return Healed([_conflict(path, faults.SETTLED)], [path])
 
 
-def _folders_of(path: str) -> list[str]:
+def _move_back(store: GitBacked, path: str) -> Healed:
+    """Move a file that git's rename detection put into the folder of another session."""
+    changed = store.put_back(path)
+    if not changed:
+        return Healed([], [])
+    targets = [other for other in changed if other != path]
+    return Healed([_conflict(path, faults.MOVED, moved_to=targets)], changed)
+
+
+def _resolve_view(workspace: Workspace, store: GitBacked, path: str) -> Healed:
+    """Regenerate both views of a session; remove a view whose session is not here."""
+    stream = store.stream_at(os.path.dirname(path))
+    store.drop_file(path)
+    made = []
+    if stream and (store.is_stream(stream) or store.is_archived(stream)):
+        publish.publish(workspace.session(f"{owner(stream)}/{last_part(stream)}"))
+        folder = os.path.relpath(store.folder_of(stream), store.root)
+        made = [f"{folder}/{name}" for name in publish.VIEWS]
+    return Healed([_conflict(path, faults.REGENERATED, stream)], [path, *made])
+
+
+def _conflict(path: str, done: str, stream: str = "", **data: list[str]) -> Fault:
+    return Fault(faults.CONFLICT, stream, path, {**data}, done=done, harmless=bool(done))
+
+
+# -- segments ---------------------------------------------------------------------------------------------
+
+
+def _repair_segments(engine: Store, store: GitBacked) -> Healed:
+    """Restore, recover and move segments. Untracked, a moved one would block the next merge that brings it."""
+    found = engine.check(fix=True)
+    if not store.in_git:
+        return Healed(found, [])
+    from holdfast.git import porcelain
+
+    moved = [fault.where for fault in found if fault.done == faults.MOVED]
+    restored = [fault.where for fault in found if fault.done == faults.RESTORED]
+    named = [fault.where for fault in found if fault.kind == faults.MISSING_OWNER]
+    return Healed(
+        found,
+        [
+            *(moved if moved and porcelain.tracked(store.root, moved) else ()),
+            *(porcelain.tracked(store.root, restored) if restored else ()),
+            *(path for path in named if porcelain.tracked(store.root, _archive_folders(path))),
+        ],
+    )
+
+
+def _archive_folders(path: str) -> list[str]:
     """The folders of an archived session: git may have its joined segments, and nothing else of it."""
     from holdfast.store.files.segments import EVENTS
 
@@ -82,66 +153,39 @@ def _folders_of(path: str) -> list[str]:
     return [folder, f"{EVENTS}/{folder}"]
 
 
-def files_store(workspace: Workspace) -> FilesStore | None:
-    """The workspace's files engine; None on other engines, which git knows nothing of."""
-    if workspace.store.capabilities.name != "files":
-        return None
-    from holdfast.store.files.engine import FilesStore
-
-    return workspace.store if isinstance(workspace.store, FilesStore) else None
+# -- views ------------------------------------------------------------------------------------------------
 
 
-def _kept_out(path: str) -> Fault:
-    """A view that another branch has in git, where views stay out of it."""
-    return Fault("", path, "a view that a merge brought into git", harmless=True, action="no longer tracked")
-
-
-def _is_mark(path: str) -> bool:
-    """Whether archiving has made the file: the stub that stays in a session's folders, or the name of an archive."""
-    from holdfast.recovery import archive
-    from holdfast.store.files import segments
-
-    name = os.path.basename(path)
-    owner = path.startswith("history/") and path.count("/") == 3 and name == archive.OWNER
-    return owner or (path.startswith(("sessions/", "history/", "events/")) and name == segments.STUB)
-
-
-def _settled_mark(store: FilesStore, path: str) -> Fault:
-    """A stub stays only in the old folders of a session that is archived: git may have moved it to those of another,
-    or to the archive, whose views look alike. The name of an archive is written again by the check that follows."""
-    from holdfast.store.files import segments
-
-    stream = "/".join(path.removeprefix("events/").split("/")[:3])
-    is_stub = os.path.basename(path) == segments.STUB
-    if is_stub and not (stream.startswith("sessions/") and store.is_archived(stream)):
-        store.drop_file(path)
-    return Fault("", path, "a merge left it in conflict", harmless=True, action="settled")
-
-
-def _put_back(path: str, changed: list[str]) -> Fault:
-    """What is said of a file that git had put into the folder of another session."""
-    action = f"put back where it was added: {', '.join(other for other in changed if other != path)}"
-    return Fault("", path, "a merge left it in conflict", harmless=True, action=action)
-
-
-def _settled(store: FilesStore, path: str) -> Fault:
-    stream = store.stream_at(os.path.dirname(path))
-    return Fault(stream, path, "a merge left it in conflict", harmless=True, action="all sides joined")
-
-
-def _tracked_segments(store: FilesStore, faults: list[Fault]) -> list[str]:
-    """Segments that were restored: what git would commit of them otherwise is the damage."""
-    from holdfast.git import porcelain
-    from holdfast.recovery import restore
-
-    mended = [fault.where for fault in faults if restore.RESTORED in fault.action]
-    return sorted(porcelain.tracked(store.root, mended)) if mended and store.in_git else []
-
-
-def _tracked_views(store: FilesStore, faults: list[Fault]) -> list[str]:
-    """Views that were made anew and that git tracks: staged, so that the next git commit has them right."""
+def _regenerate_views(workspace: Workspace, store: GitBacked) -> Healed:
+    """Regenerate stale views; those that git tracks are staged, so that the next git commit has them right."""
+    found = publish.check(workspace, fix=True, quick=True)
+    made = [fault.where.partition(":")[0] for fault in found if fault.done == faults.REGENERATED]
+    if not made or not store.in_git:
+        return Healed(found, [])
     from holdfast.git import porcelain
 
-    made = [fault.where.partition(":")[0] for fault in faults if fault.action == "made anew"]
-    made = [path for path in made if os.path.basename(path) in publish.VIEWS]
-    return sorted(porcelain.tracked(store.root, made)) if made and store.in_git else []
+    return Healed(found, sorted(porcelain.tracked(store.root, made)))
+
+
+def _is_view(path: str) -> bool:
+    return os.path.basename(path) in publish.VIEWS
+
+
+# -- report -----------------------------------------------------------------------------------------------
+
+
+def _stage(store: GitBacked, conflicted: list[str], changed: set[str]) -> list[Fault]:
+    """Stage what changed, and report what git still has in conflict."""
+    from holdfast.git import integration, porcelain
+
+    found = []
+    if integration.views_are_local(store.root):
+        changed = {path for path in changed if not _is_view(path)}
+        conflicted = [path for path in conflicted if not _is_view(path)]
+        found += [
+            Fault(faults.TRACKED_VIEW, "", path, done=faults.UNTRACKED, harmless=True)
+            for path in integration.untrack_views(store.root)
+        ]
+    if changed and not porcelain.stage(store.root, sorted(changed)):
+        found.append(Fault(faults.NOT_STAGED, "", "."))
+    return found + [_conflict(path, "") for path in conflicted if path not in changed]

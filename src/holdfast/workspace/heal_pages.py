@@ -1,7 +1,7 @@
 """Pages in the project's own folder that a merge left in conflict.
 
-Those that are views as a whole are made anew from the sessions that they tell of. In AGENTS.md only the block is
-ours: the rest is merged by git as if the block were the same on all sides.
+Pages that are views as a whole are regenerated from the sessions that they name. In AGENTS.md only the block is ours:
+git merges the rest as if the block were the same on all sides.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 
 from holdfast.errors import HoldfastError
-from holdfast.git import integration, porcelain
+from holdfast.git import porcelain
+from holdfast.store import faults
 from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.views import agents_md, parts, seal
-from holdfast.workspace import publish, scaffold
+from holdfast.workspace import scaffold
 from holdfast.workspace.discovery import FOLDER
 from holdfast.workspace.handover import AGENTS, project_state, refresh_block
 from holdfast.workspace.project_files import CONTINUE, HANDOFF, ProjectFolder, beside
@@ -27,53 +28,53 @@ _SIDES = ("local/merge/ours", "local/merge/base", "local/merge/theirs")
 
 
 def heal_pages(workspace: Workspace) -> list[Fault]:
-    """Settle what a merge left in conflict in the project's folder, as far as it is ours, and stage it."""
+    """Resolve what a merge left in conflict in the project's folder, as far as it is ours, and stage it."""
     folder = beside(workspace.where)
     if folder is None:
         return []
-    faults = []
-    in_git = integration.in_git(workspace.where)
+    in_git = workspace.surroundings.repository is not None
     conflicted = porcelain.unmerged(folder.root) if in_git else []
-    for name in (CONTINUE, HANDOFF, AGENTS):
-        if name not in conflicted:
-            continue
-        settled = _merged_around(workspace, folder) if name == AGENTS else _made_anew(workspace, folder, name)
-        if settled and porcelain.stage(folder.root, [name]):
-            action = "merged, the block made anew" if name == AGENTS else "made anew"
-            faults.append(Fault("", name, "a merge left it in conflict", harmless=True, action=action))
-        else:
-            faults.append(
-                Fault("", name, "a merge left it in conflict", action="not ours to settle: edit it")
-            )
+    resolved = [
+        _resolve(workspace, folder, name) for name in (CONTINUE, HANDOFF, AGENTS) if name in conflicted
+    ]
     marked = check_markers(workspace, fix=True, but=tuple(conflicted))
-    made = [fault.where.rpartition(":")[0] for fault in marked if fault.harmless]
+    made = [fault.where.rpartition(":")[0] for fault in marked if fault.done]
     if in_git and made and (tracked := porcelain.tracked(folder.root, made)):
         porcelain.stage(folder.root, sorted(tracked))
-    return faults + marked
+    return resolved + marked
+
+
+def _resolve(workspace: Workspace, folder: ProjectFolder, name: str) -> Fault:
+    """Resolve the conflict in a page and stage it."""
+    if name == AGENTS:
+        done = faults.MERGED if _merge_around_block(workspace, folder) else ""
+    else:
+        _regenerate(workspace, folder, name)
+        done = faults.REGENERATED
+    if done and not porcelain.stage(folder.root, [name]):
+        done = ""
+    return Fault(faults.CONFLICT, "", name, done=done, harmless=bool(done))
 
 
 def check_markers(workspace: Workspace, *, fix: bool, but: tuple[str, ...] = ()) -> list[Fault]:
     """Conflict markers that somebody committed or left in pages and settings. With ``fix``, pages that are views are
-    made anew; what people write in is theirs to edit. Files in ``but`` are told of elsewhere."""
+    regenerated; what people write in is theirs to edit. Files in ``but`` are reported elsewhere."""
     folder = beside(workspace.where)
     if folder is None:
         return []
-    faults = []
+    marked = []
     for name in (CONTINUE, HANDOFF, AGENTS, *(f"{FOLDER}/{name}" for name in scaffold.FILES)):
         found = _content(folder, name) if name not in but else None
         line = seal.marker_line(found) if found else 0
         if not line or (name == AGENTS and not agents_md.has_block(found)):
             continue
-        where = f"{name}:{line}"
-        if name in (CONTINUE, HANDOFF):
-            if fix:
-                _made_anew(workspace, folder, name)
-            action = "made anew" if fix else "`holdfast heal` makes it anew"
-            faults.append(Fault("", where, publish.MARKERS, harmless=True, action=action))
-        else:
-            action = "not ours to settle: edit it, keep what is right"
-            faults.append(Fault("", where, publish.MARKERS, action=action))
-    return faults
+        owned = name in (CONTINUE, HANDOFF)
+        if owned and fix:
+            _regenerate(workspace, folder, name)
+        done = faults.REGENERATED if owned and fix else ""
+        data = {"owned": owned}
+        marked.append(Fault(faults.CONFLICT_MARKERS, "", f"{name}:{line}", data, done=done, harmless=owned))
+    return marked
 
 
 def _content(folder: ProjectFolder, name: str) -> bytes | None:
@@ -84,27 +85,27 @@ def _content(folder: ProjectFolder, name: str) -> bytes | None:
         return None
 
 
-def _made_anew(workspace: Workspace, folder: ProjectFolder, name: str) -> bool:
+def _regenerate(workspace: Workspace, folder: ProjectFolder, name: str) -> None:
+    """Write a page again from the newest session that it names; remove it if there is none."""
     from holdfast.views.pages import continue_here, handoff_md
 
-    told = _sessions_in(workspace, folder.read(name) or b"")
+    states = _sessions_in(workspace, folder.read(name) or b"")
     if name == CONTINUE:
-        told = [state for state in told if parts.value(state, "status") == "paused"]
-        newest = max(told, key=lambda state: (state["updated"], state["session"]), default=None)
+        states = [state for state in states if parts.value(state, "status") == "paused"]
+        newest = max(states, key=lambda state: (state["updated"], state["session"]), default=None)
         text = continue_here(newest) if newest else None
     else:
-        told = [state for state in told if state["handoff"]]
-        newest = max(told, key=lambda state: (state["handoff"]["at"], state["session"]), default=None)
+        states = [state for state in states if state["handoff"]]
+        newest = max(states, key=lambda state: (state["handoff"]["at"], state["session"]), default=None)
         text = handoff_md(newest, project_state(workspace)) if newest else None
     if text is None:
         folder.remove(name)
     else:
         folder.write(name, text.encode())
-    return True
 
 
 def _sessions_in(workspace: Workspace, page: bytes) -> list[dict[str, Any]]:
-    """The states of the sessions that the sides of a conflict tell of."""
+    """The states of the sessions that the sides of a conflict name."""
     found = []
     for line in sorted(set(page.splitlines())):
         if line.startswith(b"session: "):
@@ -116,14 +117,14 @@ def _sessions_in(workspace: Workspace, page: bytes) -> list[dict[str, Any]]:
     return found
 
 
-def _merged_around(workspace: Workspace, folder: ProjectFolder) -> bool:
-    """Merge AGENTS.md with the block left out of account; False if what people wrote is in conflict itself."""
+def _merge_around_block(workspace: Workspace, folder: ProjectFolder) -> bool:
+    """Merge AGENTS.md as if it had no block; False if what people wrote conflicts."""
     sides: dict[str, bytes] = {}
     for line in porcelain.lines(folder.root, "ls-files", "--stage", "--", AGENTS):
         _, blob, stage = line.partition("\t")[0].split(" ")
         sides[stage] = porcelain.content(folder.root, blob) or b""
     if not {"2", "3"} <= sides.keys():
-        return False  # one side took the whole file away
+        return False  # one side removed the whole file
     try:
         ours, blank = agents_md.cut_out(sides["2"], _STAND_IN)
         _, theirs = agents_md.cut_out(sides["3"], _STAND_IN)

@@ -6,6 +6,7 @@ import json
 
 from holdfast.core import validation
 from holdfast.core.codec import Commit
+from holdfast.core.stream import last_part
 from holdfast.typed import Any, Record
 from holdfast.workspace.handle import Handle
 
@@ -75,3 +76,11 @@ def find_thing(handle: Handle, short_id: str) -> list[dict[str, Any]]:
         for event in commit.events
         if any(str(event.data.get(key, "")).lower() == wanted for key in ("id", "supersedes", "decision"))
     ]
+
+
+def git_commits(handle: Handle, limit: int) -> list[dict[str, Any]]:
+    """The git commits that name a session or hold its segments, newest first. ``limit`` 0: all."""
+    from holdfast.git.integration import commits_of
+    from holdfast.store.files.segments import ids_in
+
+    return commits_of(handle.workspace.where, last_part(handle.stream), limit, ids_in)

@@ -67,6 +67,7 @@ def bring_in(
         origin="import",
         secrets=workspace.secrets,
         channel="import",
+        surroundings=workspace.surroundings,
     )
     cleaning = Cleaning(own, name, data)
     run = _Run(own, name[-200:], cleaning, text, chosen, session)

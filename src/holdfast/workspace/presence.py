@@ -12,8 +12,8 @@ import os
 
 from holdfast.core import timestamps
 from holdfast.core.hashing import blake2b
-from holdfast.errors import Conflict, HoldfastError, Refused, Unavailable
-from holdfast.store.protocol import Fault
+from holdfast.errors import Conflict, Hint, HoldfastError, Refused, Unavailable, Use
+from holdfast.store.protocol import Fault, attachments_of, git_backed
 from holdfast.typed import TYPE_CHECKING, Any, Record
 from holdfast.workspace import discovery
 from holdfast.workspace.presence_folder import (
@@ -41,14 +41,14 @@ class Held(Refused):
     """Somebody else has it; nothing was changed."""
 
     code = "HF-HELD"
-    hint = "`holdfast who` shows who it is. Work on something else, or talk to them."
+    hint = Hint(Use("who"), " shows who. Work on something else, or ask them.")
 
 
 class LeaseLost(Conflict):
     """Another one has taken the lease since; nothing was written."""
 
     code = "HF-LEASE-LOST"
-    hint = "Read the state again: somebody else went on with this work."
+    hint = Hint("Read the state again: somebody else continued this work.")
 
 
 class Lease(Record):
@@ -81,16 +81,16 @@ class Presence:
     """Who works in the worktrees of one repository."""
 
     def __init__(self, workspace: Workspace, process: Process | None = None) -> None:
-        where = workspace.where if workspace.store.capabilities.name == "files" else None
-        if where is None:
-            where = os.path.join(discovery.project_root(os.getcwd()), discovery.FOLDER)
+        around = workspace.surroundings
+        attachments = attachments_of(workspace.store)
+        where = attachments.root if attachments else os.path.join(around.top, discovery.FOLDER)
         try:
-            self.folder = SharedFolder(where, "presence")
+            self.folder = SharedFolder(where, "presence", around.repository)
         except OSError as error:
             raise Unavailable(f"Presence cannot be written ({error.strerror}).") from error
         self._workspace = workspace
         self._root = os.path.dirname(where)
-        self._top = discovery.project_root(self._root)
+        self._top = around.top
         self._here = identify()
         self.is_program = False
         """The process is a program of its own, and all that it starts belongs to it."""
@@ -258,8 +258,11 @@ class Presence:
             raise Held(f"{said}; nothing was changed.")
         raise Held(
             f"{said}, elsewhere: on another machine or in another container. Nothing was changed.",
-            hint="Nobody can tell from here whether it is still at work. If you know that it is gone: "
-            "`holdfast claim --anyway`.",
+            hint=Hint(
+                "Whether it is still running cannot be checked from here. If you know that it is gone: ",
+                Use("claim.anyway"),
+                ".",
+            ),
         )
 
     def is_mine(self, holder: dict[str, Any] | None) -> bool:
@@ -293,9 +296,7 @@ class Presence:
 
 def check(workspace: Workspace) -> list[Fault]:
     """Whether the agents in other worktrees of the repository can be seen from here."""
-    from holdfast.workspace.heal import files_store
-
-    store = files_store(workspace)
+    store = git_backed(workspace.store)
     if store is None or not store.in_git:
         return []
     try:
@@ -303,9 +304,9 @@ def check(workspace: Workspace) -> list[Fault]:
             return []
     except HoldfastError:
         pass
-    what = "presence is kept here: the git directory cannot be written, so other worktrees do not see who is here"
-    action = "allow writing to holdfast/ in the git directory if they should"
-    return [Fault("", "local/presence", what, harmless=True, action=action)]
+    from holdfast.store.faults import LOCAL_PRESENCE
+
+    return [Fault(LOCAL_PRESENCE, "", "local/presence", harmless=True)]
 
 
 def of_agent(workspace: Workspace) -> Presence:

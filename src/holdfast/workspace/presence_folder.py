@@ -15,7 +15,7 @@ from holdfast.fs import durable, posix
 from holdfast.fs.port import LOCK_EX, FileSystem
 from holdfast.fs.process import Process, agent, identify, is_alive, is_kin, program
 from holdfast.fs.symlinks import reject_symlinks
-from holdfast.git.refs import find_git
+from holdfast.git.refs import Repository, find_repository
 from holdfast.typed import Any
 
 __all__ = ["Process", "SharedFolder", "agent", "identify", "is_alive", "is_kin", "program"]
@@ -24,18 +24,19 @@ __all__ = ["Process", "SharedFolder", "agent", "identify", "is_alive", "is_kin",
 class SharedFolder:
     """Small JSON records in one folder, replaced whole."""
 
-    def __init__(self, workspace: str, kind: str, fs: FileSystem = posix) -> None:
+    def __init__(
+        self, workspace: str, kind: str, repository: Repository | None, fs: FileSystem = posix
+    ) -> None:
         self._fs = fs
         self._tag = f"{os.getpid()}-{int.from_bytes(os.urandom(4), 'big'):08x}"
         self._workspace = os.path.abspath(workspace)
-        git = find_git(fs, os.path.dirname(self._workspace))
         own = os.path.join(self._workspace, "local", kind)
-        self.shared = git is not None
+        self.shared = repository is not None
         """Whether other worktrees see it too."""
-        self.path = os.path.join(git[1], "holdfast", kind) if git else own
-        self._common = git[1] if git else ""
+        self._common = repository.common if repository else ""
+        self.path = os.path.join(self._common, "holdfast", kind) if repository else own
         self._top = os.path.dirname(self._workspace)
-        self._other = own if git else ""
+        self._other = own if repository else ""
         """Where agents of this worktree are who can write more, or less, than this one."""
         try:
             self._reject_symlinks(self.path)
@@ -43,7 +44,7 @@ class SharedFolder:
             probe = os.path.join(self.path, "writable")
             fs.close(fs.open(probe, os.O_RDWR | os.O_CREAT))
         except OSError:
-            self.shared, self.path, self._other = False, own, self.path if git else ""
+            self.shared, self.path, self._other = False, own, self.path if repository else ""
             self._reject_symlinks(own)
             durable.make_folders(fs, own)
 
@@ -104,10 +105,10 @@ class SharedFolder:
             self._fs.stat(worktree)
         except OSError:
             return True  # removed or moved: nobody can say
-        git = find_git(self._fs, worktree)
-        if git is None or not self._common:
-            return git is None and not self._common and self._is_same(worktree, self._top)
-        return self._is_same(git[1], self._common)
+        found = find_repository(self._fs, worktree)
+        if found is None or not self._common:
+            return found is None and not self._common and self._is_same(worktree, self._top)
+        return self._is_same(found.common, self._common)
 
     def _is_same(self, one: str, other: str) -> bool:
         try:

@@ -85,7 +85,7 @@ class ProjectFolder:
             kind = "a link" if stat.S_ISLNK(mode) else "not a plain file"
             raise Forbidden(
                 f"{path} is {kind}; nothing was written.",
-                hint="Name the file that it points to: --file NAME.",
+                hint="Name the file that it points to.",
             )
         return True
 

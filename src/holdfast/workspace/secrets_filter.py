@@ -236,14 +236,14 @@ def _shown(value: Any) -> str:
 
 
 def _configured(workspace: Workspace) -> str | None:
-    from holdfast.workspace.heal import files_store
+    from holdfast.store.protocol import attachments_of
 
-    store = files_store(workspace)
-    if store is None:
+    attachments = attachments_of(workspace.store)
+    if attachments is None:
         return None
     from holdfast.workspace.settings import read
 
-    said = read(store.root).get("secrets")
+    said = read(attachments.root).get("secrets")
     if isinstance(said, dict):
         unknown = [name for name in said if name not in CHANNELS and name != "default"]
         if unknown:
@@ -257,13 +257,14 @@ def _configured(workspace: Workspace) -> str | None:
 
 def check(workspace: Workspace) -> list[Fault]:
     """What is wrong with the settings: nothing is let through because of it, so it would be noticed late."""
+    from holdfast.store.faults import INVALID_SETTINGS
     from holdfast.store.protocol import Fault
     from holdfast.workspace.settings import NAME
 
     try:
         _configured(workspace)
     except Usage as error:
-        return [Fault("", NAME, error.message, action=error.hint)]
+        return [Fault(INVALID_SETTINGS, "", NAME, {"problem": error.message})]
     return []
 
 

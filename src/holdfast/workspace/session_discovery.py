@@ -7,8 +7,8 @@ import os
 from holdfast.core.ids import is_session_id
 from holdfast.core.stream import last_part, owner
 from holdfast.git import porcelain
+from holdfast.store.protocol import git_backed
 from holdfast.typed import TYPE_CHECKING, Any
-from holdfast.workspace.heal import files_store
 
 if TYPE_CHECKING:
     from holdfast.workspace.workspace import Workspace
@@ -25,7 +25,7 @@ def everywhere(workspace: Workspace) -> list[dict[str, Any]]:
 
     for stream in workspace.sessions():
         add(stream, "here")
-    store = files_store(workspace)
+    store = git_backed(workspace.store)
     if store is not None and store.in_git:
         inside = os.path.relpath(store.root, _top(store.root))
         for tree in porcelain.worktrees(store.root):
@@ -36,7 +36,7 @@ def everywhere(workspace: Workspace) -> list[dict[str, Any]]:
         for ref in _branches(store.root):
             for stream in _in_ref(store.root, ref):
                 add(stream, ref.removeprefix("refs/heads/").removeprefix("refs/remotes/"))
-        for stream in store.kept_sessions(set(found)):
+        for stream in store.pinned_sessions(set(found)):
             add(stream, "kept")
     return [
         {"session": last_part(stream), "user": owner(stream), "places": found[stream]}

@@ -14,7 +14,7 @@ from holdfast.core import concepts, contested, fold, foreign, ids
 from holdfast.core.codec import Event
 from holdfast.core.foreign import Left, Record
 from holdfast.core.hashing import blake2b
-from holdfast.errors import HoldfastError, Refused
+from holdfast.errors import Hint, HoldfastError, Refused, Use
 from holdfast.views import seal
 from holdfast.workspace import publish
 from holdfast.workspace.session import Session
@@ -73,7 +73,7 @@ def accept(session: Session) -> Drift:
     if len(found) > size:
         raise Refused(
             f"STATE.md has {len(found):,} bytes, more than a view ever has; nothing was written.",
-            hint="`holdfast import` takes in long pages.",
+            hint=Hint(Use("import"), " imports long pages."),
         )
 
     def rule(state: dict[str, Any], mint: Any) -> list[Event]:

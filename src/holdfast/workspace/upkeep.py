@@ -8,7 +8,7 @@ from holdfast.core import concepts, contested, timestamps
 from holdfast.core.stream import last_part, owner
 from holdfast.core.text import one_line
 from holdfast.errors import Refused, Usage
-from holdfast.store.files.engine import FilesStore
+from holdfast.store.protocol import archive_of
 from holdfast.workspace.session import Session
 from holdfast.workspace.workspace import POINTER, Workspace, wall_clock
 
@@ -51,8 +51,9 @@ def archive(workspace: Workspace, name: str | None = None) -> Session:
     here = f"{session.user}/{session.id}"
     if workspace.current() == here:
         workspace.store.put(POINTER, None)
-    if isinstance(workspace.store, FilesStore):
-        workspace.store.archive(session.stream)
+    engine = archive_of(workspace.store)
+    if engine is not None:
+        engine.archive(session.stream)
     return session
 
 
@@ -67,8 +68,9 @@ def restore(workspace: Workspace, name: str) -> Session:
 def archived(workspace: Workspace) -> list[Session]:
     """The archived sessions, the last written to first."""
     streams = set(workspace.store.streams("sessions/"))
-    if isinstance(workspace.store, FilesStore):
-        streams |= set(workspace.store.archived())
+    engine = archive_of(workspace.store)
+    if engine is not None:
+        streams |= set(engine.archived())
     found = [Session(workspace, stream) for stream in sorted(streams)]
     put_away = [session for session in found if session.peek().state["archived"]]
     return sorted(put_away, key=lambda session: (session.peek().head, session.id), reverse=True)
@@ -125,7 +127,7 @@ def rotate(workspace: Workspace, *, idle: int, policy: Policy | None = None) -> 
     for stream in workspace.store.streams("sessions/"):
         session = Session(workspace, stream)
         state = session.peek().state
-        half_done = bool(state["archived"]) and isinstance(workspace.store, FilesStore)
+        half_done = bool(state["archived"]) and archive_of(workspace.store) is not None
         if not half_done and (state["archived"] or not state["completed"]):
             continue
         if not half_done and now - timestamps.parse(state["updated"]) < idle:
@@ -140,8 +142,9 @@ def rotate(workspace: Workspace, *, idle: int, policy: Policy | None = None) -> 
 
 
 def _size(workspace: Workspace, session: Session) -> int:
-    if isinstance(workspace.store, FilesStore):
-        return workspace.store.size_of(session.stream)
+    engine = archive_of(workspace.store)
+    if engine is not None:
+        return engine.size_of(session.stream)
     return sum(len(line) + 1 for line in workspace.store.read(session.stream).lines)
 
 

@@ -11,8 +11,17 @@ from holdfast.core.hashing import blake2b
 from holdfast.core.ids import checked_name
 from holdfast.core.stream import PROJECT, last_part, owner, session_stream, user_stream
 from holdfast.core.text import NAME_CAP, checked_text
-from holdfast.errors import HoldfastError, InvalidName, NoSession, NotFound, Refused
-from holdfast.store.protocol import AppendContext, Fault, PreparedCommit, Store
+from holdfast.errors import Hint, HoldfastError, InvalidName, NoSession, NotFound, Refused, Use
+from holdfast.store.protocol import (
+    AppendContext,
+    Fault,
+    PreparedCommit,
+    Store,
+    archive_of,
+    attachments_of,
+    git_backed,
+    listing_of,
+)
 from holdfast.store.url import open_store
 from holdfast.typed import TYPE_CHECKING, Any, Self
 from holdfast.workspace import discovery, publish, secrets_filter
@@ -22,6 +31,7 @@ from holdfast.workspace.session import Session
 if TYPE_CHECKING:
     from holdfast.workspace.attachments import Beside
     from holdfast.workspace.choose import Choice
+    from holdfast.workspace.discovery import Surroundings
     from holdfast.workspace.person import Person
     from holdfast.workspace.presence import Presence
     from holdfast.workspace.project import Project
@@ -29,9 +39,13 @@ if TYPE_CHECKING:
 POINTER = "local/current"
 SALT = "local/salt"
 HOOK_LOG = "local/hooks.log"
-_ELSEWHERE = (
-    "Run `holdfast sessions` to see what there is here, `holdfast sessions --all` for other branches and worktrees "
-    "and for what `holdfast heal` brings back."
+_ELSEWHERE = Hint(
+    Use("sessions"),
+    " lists the sessions here, ",
+    Use("sessions.all"),
+    " also those of other branches and worktrees, and those that ",
+    Use("heal"),
+    " recovers.",
 )
 
 
@@ -69,14 +83,16 @@ def open_workspace(
     elif ":" not in target and os.path.basename(os.path.normpath(target)) != discovery.FOLDER:
         target = discovery.find(target)
     # The repository around the workspace names the user; a database is in none, so the one around here does.
-    name = user or discovery.user_name(environment, os.getcwd() if ":" in target else target)
+    around = discovery.around(os.getcwd() if ":" in target else os.path.dirname(os.path.abspath(target)))
+    name = user or discovery.user_name(environment, around.repository)
     return Workspace(
-        open_store(target, clock=wall_clock),
+        open_store(target, clock=wall_clock, repository=around.repository),
         user=checked_name(name, "user"),
         by=by or environment.get("HOLDFAST_AGENT") or name,
         origin=origin,
         secrets=secrets,
         channel=channel,
+        surroundings=around,
     )
 
 
@@ -96,10 +112,12 @@ class Workspace:
         origin: str = "agent",
         secrets: str | None = None,
         channel: str = "library",
+        surroundings: Surroundings | None = None,
     ) -> None:
         if origin not in codec.ORIGINS:
             raise Refused(f"An origin is one of {', '.join(codec.ORIGINS)}, not {origin!r}.")
         self.store = store
+        self._surroundings = surroundings
         self.user = user
         if channel not in secrets_filter.CHANNELS:
             raise Refused(f"A channel is one of {', '.join(secrets_filter.CHANNELS)}, not {channel!r}.")
@@ -196,26 +214,18 @@ class Workspace:
 
     def page(self, user: str | None, limit: int) -> tuple[list[str], int]:
         """The newest sessions and how many there are. Ten thousand sessions cost no more than ten."""
-        from holdfast.workspace.heal import files_store
-
         if user is not None:
             checked_name(user, "user")
-        store = files_store(self)
-        if store is not None:
-            return store.newest_sessions(user, limit)
+        listing = listing_of(self.store)
+        if listing is not None:
+            return listing.newest_sessions(user, limit)
         streams = self.sessions(user=user)
         return streams[:limit], len(streams)
 
     def has_archive(self) -> bool:
         """Whether sessions were put away into ``history/``; an engine without folders keeps them among the others."""
-        from holdfast.workspace.heal import files_store
-
-        store = files_store(self)
-        if store is None:
-            return False
-        from holdfast.recovery.archive import is_used
-
-        return is_used(store.root)
+        archive = archive_of(self.store)
+        return archive is not None and archive.has_archive()
 
     def pick(self) -> Choice:
         """The session to go on with when nobody names one, and why that one."""
@@ -263,6 +273,14 @@ class Workspace:
         some = ", ".join(f"{owner(stream)}/{last_part(stream)}" for stream in matches[:5])
         raise InvalidName(f"{name} can mean {len(matches)} sessions: {some}.", hint="Give more of the id.")
 
+    @property
+    def surroundings(self) -> Surroundings:
+        """The project's folder and the git repository around it."""
+        if self._surroundings is None:
+            in_folder = self.store.capabilities.name == "files"
+            self._surroundings = discovery.around(os.path.dirname(self.where) if in_folder else os.getcwd())
+        return self._surroundings
+
     # -- what belongs to all sessions ---------------------------------------------------------------------
 
     @property
@@ -283,17 +301,15 @@ class Workspace:
         """The files that a stream can refer to: the project's, and its own where the store has folders."""
         from holdfast.workspace.attachments import Beside
 
-        if self.store.capabilities.name == "files":
-            from holdfast.store.files.engine import FilesStore
-
-            store = self.store
-            assert isinstance(store, FilesStore)
+        attachments = attachments_of(self.store)
+        if attachments is not None:
+            pin = attachments.pin
 
             def keep(path: str) -> None:
-                store.keep(stream, path)
+                pin(stream, path)
 
-            return Beside(os.path.dirname(self.where), store.folder_of(stream), keep=keep)
-        return Beside(discovery.project_root(os.getcwd()))
+            return Beside(os.path.dirname(self.where), attachments.folder_of(stream), keep=keep)
+        return Beside(self.surroundings.top)
 
     @property
     def presence(self) -> Presence:
@@ -331,15 +347,14 @@ class Workspace:
         lines = (self.store.get(HOOK_LOG) or b"").decode("utf-8", "replace").splitlines()
         if not lines:
             return []
-        times = "error" if len(lines) == 1 else "errors"
-        what = f"{len(lines):,} {times} in hooks of agents, the last: {lines[-1][:300]}"
-        return [Fault("", HOOK_LOG, what, harmless=True, action="remove the file when it is mended")]
+        from holdfast.store import faults
+
+        data = {"errors": len(lines), "last": lines[-1][:300]}
+        return [Fault(faults.HOOK_ERRORS, "", HOOK_LOG, data, harmless=True)]
 
     def salvage(self) -> list[Fault]:
         """Bring back commits that git removed from the working tree before a git commit had them."""
-        from holdfast.workspace.heal import files_store
-
-        store = files_store(self)
+        store = git_backed(self.store)
         return store.salvage() if store is not None else []
 
     def heal(self) -> list[Fault]:
@@ -371,19 +386,20 @@ class Workspace:
 
     def publish(self) -> list[Fault]:
         """Make the views of every changed session anew."""
-        faults, self._faults = self._faults, []
+        found, self._faults = self._faults, []
         while self._stale:
             _, handle = self._stale.popitem()
             try:
                 if isinstance(handle, Session):
-                    faults += publish.publish(handle)
+                    found += publish.publish(handle)
                 handle.settle_down()
             except HoldfastError as error:
+                from holdfast.store.faults import UNWRITTEN_VIEW
+
                 # The commit is stored and acknowledged; a view that cannot be written must not deny that.
-                what = f"the views could not be written: {error.message}"
-                action = "the next command makes them anew"
-                faults.append(Fault(handle.stream, handle.stream, what, harmless=True, action=action))
-        return faults
+                data = {"problem": error.message}
+                found.append(Fault(UNWRITTEN_VIEW, handle.stream, handle.stream, data, harmless=True))
+        return found
 
     def close(self) -> None:
         """Write what views are stale, and give the store back."""

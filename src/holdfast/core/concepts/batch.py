@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from holdfast.core import collection, ranges, short_ids
 from holdfast.core.codec import Commit, Event
 from holdfast.core.text import NAME_CAP, checked_text, checked_texts, excerpt, one_line
-from holdfast.errors import NotFound, Refused, TooLarge
+from holdfast.errors import Hint, NotFound, Refused, TooLarge, Use
 from holdfast.typed import Any
 
 EVENTS = {
@@ -289,7 +289,7 @@ def find(state: dict[str, Any], batch: str | None) -> dict[str, Any]:
         return collection.find(state, "batches", batch, "batch")
     if not state["batches"]["open"]:
         raise NotFound(
-            "No batch is open.", hint="`holdfast batch create FILE` makes one from a list of items."
+            "No batch is open.", hint=Hint(Use("batch.create"), " makes one from a list of items.")
         )
     newest: dict[str, Any] = list(state["batches"]["open"].values())[-1]
     return newest

@@ -9,7 +9,7 @@ from __future__ import annotations
 from holdfast.core import contested
 from holdfast.core.codec import Commit, Event
 from holdfast.core.text import NAME_CAP, checked_text, one_line
-from holdfast.errors import NotFound, Refused
+from holdfast.errors import Hint, NotFound, Refused, Use
 from holdfast.typed import Any
 
 EVENTS = {
@@ -171,7 +171,7 @@ def add(state: dict[str, Any], name: str, tokens: int, included: bool = True) ->
     if name not in items and len(items) >= MOST:
         raise Refused(
             f"The budget has {MOST:,} items; nothing was written.",
-            hint="Drop items that are no longer loaded: `holdfast budget drop NAME`.",
+            hint=Hint("Drop items that are no longer loaded: ", Use("budget.drop"), "."),
         )
     item = {"tokens": _whole(tokens, "token count", 0), "included": bool(included)}
     event = Event(
@@ -217,7 +217,7 @@ def _known(state: dict[str, Any], name: str) -> dict[str, Any]:
     item: dict[str, Any] | None = state["budget"]["items"].get(name)
     if item is None:
         raise NotFound(
-            f"The budget has no item {str(name)[:80]}.", hint="`holdfast budget show` lists the items."
+            f"The budget has no item {str(name)[:80]}.", hint=Hint(Use("budget.show"), " lists the items.")
         )
     return item
 

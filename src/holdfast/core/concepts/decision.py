@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from holdfast.core import collection, short_ids
 from holdfast.core.codec import Commit, Event
 from holdfast.core.text import checked_text, checked_texts, excerpt, one_line
-from holdfast.errors import NotFound, Refused
+from holdfast.errors import Hint, NotFound, Refused, Use
 from holdfast.typed import Any
 
 EVENTS = {"decision.made": 1, "decision.settled": 1}
@@ -106,7 +106,7 @@ def decide(
     if len(state["decisions"]["open"]) >= MAX_OPEN:
         raise Refused(
             f"{MAX_OPEN:,} decisions are unsettled; nothing was written.",
-            hint="Settle some first: `holdfast recover` lists them, `holdfast settle ID OUTCOME` settles one.",
+            hint=Hint("Settle some first: ", Use("recover"), " lists them, ", Use("settle"), " settles one."),
         )
     data: dict[str, Any] = {
         "id": mint("D"),

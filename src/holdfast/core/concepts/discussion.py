@@ -6,7 +6,7 @@ from holdfast.core import contested
 from holdfast.core.codec import Commit, Event
 from holdfast.core.concepts import phase
 from holdfast.core.text import checked_text, excerpt, one_line
-from holdfast.errors import Refused
+from holdfast.errors import Hint, Refused, Use
 from holdfast.typed import Any
 
 EVENTS = {"discussion.opened": 1, "discussion.closed": 1}
@@ -58,14 +58,14 @@ def open_discussion(state: dict[str, Any], topic: str) -> list[Event]:
         raise Refused(
             f"A discussion is open since {current['at']}: {one_line(current['topic'], 80)}. "
             "Discussions do not nest. Nothing was written.",
-            hint="`holdfast return` goes back; or keep the new topic for later: `holdfast loop add TOPIC`.",
+            hint=Hint(Use("return"), " ends it. To keep the new topic for later: ", Use("loop.add"), "."),
         )
     registers = state["registers"]
     place = {name: contested.value(registers, name) for name in PLACE}
     if place["status"] in ("paused", "complete"):
         raise Refused(
             f"The session is {place['status']}; nothing was written.",
-            hint="`holdfast continue` takes it up again.",
+            hint=Hint(Use("continue"), " resumes it."),
         )
     if place["status"] == "discussion":
         place["status"] = "working"  # another clone closed the discussion that set this status
@@ -85,7 +85,7 @@ def close_discussion(state: dict[str, Any], summary: str | None = None) -> list[
     if current is None and not registers.get("discussion", {}).get("rivals"):
         raise Refused(
             "There is no discussion to return from; nothing was written.",
-            hint="`holdfast discuss TOPIC` opens one.",
+            hint=Hint(Use("discuss"), " opens one."),
         )
     restored = {}
     # Without an open discussion this only settles a contest: another clone has returned already.

@@ -12,7 +12,7 @@ from holdfast.core import collection
 from holdfast.core.codec import Commit, Event
 from holdfast.core.paths import IN_SESSION, checked_path
 from holdfast.core.text import NAME_CAP, checked_text, excerpt, one_line
-from holdfast.errors import Refused
+from holdfast.errors import Hint, Refused, Use
 from holdfast.typed import Any
 
 EVENTS = {"fact.added": 1, "fact.dropped": 1}
@@ -103,7 +103,7 @@ def add(
     if len(state["facts"]["open"]) >= MOST:
         raise Refused(
             f"There are {MOST} facts already; nothing was written.",
-            hint="Drop some that no longer matter: `holdfast fact drop ID`.",
+            hint=Hint("Drop some that no longer matter: ", Use("fact.drop"), "."),
         )
     data: dict[str, Any] = {"id": mint("F"), "text": checked_text(text, "fact")}
     if check is not None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from holdfast.core import contested, ids, short_ids
 from holdfast.core.codec import Commit, Event
 from holdfast.core.text import NAME_CAP, checked_text, excerpt, one_line
-from holdfast.errors import NotFound, Refused
+from holdfast.errors import Hint, NotFound, Refused, Use
 from holdfast.typed import Any
 
 EVENTS = {"handoff.made": 1, "handoff.claimed": 1}
@@ -102,7 +102,7 @@ def claim(state: dict[str, Any], claimant: str, *, take_over: bool = False) -> l
     checked_text(claimant, "claimant", cap=NAME_CAP)
     handoff = state["handoff"]
     if handoff is None:
-        raise NotFound("This session has no handoff.", hint="`holdfast handoff` hands it off.")
+        raise NotFound("This session has no handoff.", hint=Hint(Use("handoff"), " hands it off."))
     claims = _claims(state["registers"]["claim"], handoff["id"])
     holder = handoff["claimed_by"]
     if holder == claimant and len(claims) < 2:
@@ -111,13 +111,13 @@ def claim(state: dict[str, Any], claimant: str, *, take_over: bool = False) -> l
         if len(claims) > 1:
             raise Refused(
                 f"The claim of {handoff['id']} is contested: {', '.join(claims)}. Nothing was written.",
-                hint="Agree on one; `holdfast resume --claim --take-over` by that one settles it.",
+                hint=Hint("Agree on one, who then calls ", Use("take_over"), "."),
             )
         if holder is not None:
             done = f" and confirmed a step at {handoff['consumed_at']}" if handoff["consumed_at"] else ""
             raise Refused(
                 f"{handoff['id']} was claimed by {holder} at {handoff['claimed_at']}{done}. Nothing was written.",
-                hint="If that one is gone, `holdfast resume --claim --take-over` takes it over.",
+                hint=Hint("If that one is gone: ", Use("take_over"), "."),
             )
     saw = contested.seen(state["registers"], "claim")
     return [Event("handoff.claimed", {"id": handoff["id"], "claimant": claimant, "saw": saw})]

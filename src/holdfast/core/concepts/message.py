@@ -9,7 +9,7 @@ from __future__ import annotations
 from holdfast.core import contested
 from holdfast.core.codec import Commit, Event
 from holdfast.core.text import NAME_CAP, checked_text, excerpt, one_line
-from holdfast.errors import Refused
+from holdfast.errors import Hint, Refused, Use
 from holdfast.typed import Any, Record
 
 EVENTS = {"message.added": 1, "messages.summarized": 1}
@@ -104,7 +104,7 @@ def summarize(state: dict[str, Any], text: str, keep: int = 0) -> list[Event]:
     if not covered and messages["summary"] is None:
         raise Refused(
             "There is no message to summarize; nothing was written.",
-            hint="`holdfast message add` keeps a message.",
+            hint=Hint(Use("message.add"), " adds one."),
         )
     data = {
         "text": checked_text(text, "summary", cap=SUMMARY_CAP),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from holdfast.core import collection
 from holdfast.core.codec import Commit, Event
 from holdfast.core.text import checked_text, excerpt, one_line
-from holdfast.errors import Refused
+from holdfast.errors import Hint, Refused, Use
 from holdfast.typed import Any
 
 EVENTS = {"order.given": 1, "order.lifted": 1}
@@ -44,7 +44,7 @@ def give(state: dict[str, Any], mint: Callable[[str], str], text: str) -> list[E
     if len(state["orders"]["open"]) >= MOST:
         raise Refused(
             f"{MOST} standing orders are active; nothing was written.",
-            hint="Lift some that no longer matter: `holdfast order lift ID`.",
+            hint=Hint("Lift some that no longer matter: ", Use("order.lift"), "."),
         )
     return [
         Event("order.given", {"id": mint("SO"), "text": checked_text(text, "standing order", cap=ORDER_CAP)})

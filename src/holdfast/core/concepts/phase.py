@@ -9,7 +9,7 @@ from __future__ import annotations
 from holdfast.core import contested
 from holdfast.core.codec import Commit, Event
 from holdfast.core.text import NAME_CAP, checked_text, checked_texts, excerpt, one_line
-from holdfast.errors import Refused
+from holdfast.errors import Hint, Refused, Use
 from holdfast.typed import Any
 
 EVENTS = {"phases.declared": 1, "phase.entered": 1}
@@ -133,7 +133,7 @@ def enter(state: dict[str, Any], name: str) -> list[Event]:
         raise Refused(
             f"Phase {one_line(name)} cannot follow {one_line(current) if current else 'the start'}. "
             f"Allowed now: {_list(possible)}. Nothing was written.",
-            hint="`holdfast skip-to PHASE --because WHY` jumps to any declared phase.",
+            hint=Hint(Use("phase.skip"), " jumps to any declared phase."),
         )
     return [Event("phase.entered", {"phase": name, "saw": contested.seen(state["registers"], "phase")})]
 
@@ -143,19 +143,21 @@ def complete(state: dict[str, Any]) -> list[Event]:
     current = contested.value(state["registers"], "phase")
     if current is None:
         raise Refused(
-            "The session is in no phase; nothing was written.", hint="`holdfast phase NAME` enters one."
+            "The session is in no phase; nothing was written.", hint=Hint(Use("phase.enter"), " enters one.")
         )
     target = following(state)
     if target is None:
         options = allowed(state)
         if state["phases"]["declared"] and not options:
-            hint = "It is the last one: `holdfast complete` completes the session."
+            hint = Hint("It is the last one: ", Use("complete"), " completes the session.")
         elif current == (state["phases"]["declared"] or [None])[-1]:
-            hint = (
-                f"It is the last one: `holdfast complete` completes the session. Allowed: {_list(options)}."
+            hint = Hint(
+                "It is the last one: ",
+                Use("complete"),
+                f" completes the session. Allowed: {_list(options)}.",
             )
         else:
-            hint = f"Choose one with `holdfast phase NAME`. Allowed now: {_list(options)}."
+            hint = Hint(Use("phase.enter"), f" enters one. Allowed now: {_list(options)}.")
         raise Refused(f"No single phase follows {one_line(current)}; nothing was written.", hint=hint)
     return enter(state, target)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from holdfast.core import collection, contested
 from holdfast.core.codec import Commit, Event
 from holdfast.core.text import checked_text, excerpt, one_line
-from holdfast.errors import NotFound, Refused
+from holdfast.errors import Hint, NotFound, Refused, Use
 from holdfast.typed import Any
 
 EVENTS = {"plan.proposed": 1, "plan.edited": 1, "plan.approved": 1, "plan.rejected": 1, "plan.superseded": 1}
@@ -103,7 +103,7 @@ def approve(state: dict[str, Any], short_id: str | None = None, reason: str | No
     if state["registers"].get(_register(entry["id"]), {}).get("rivals"):
         raise Refused(
             f"Two clones edited {entry['id']} concurrently; nothing was written.",
-            hint=f"`holdfast plan show` shows both; `holdfast plan edit TEXT --id {entry['id']}` settles it.",
+            hint=Hint(Use("plan.show"), " shows both; ", Use("plan.edit", id=entry["id"]), " resolves it."),
         )
     data = {"id": entry["id"]}
     if reason is not None:
@@ -126,7 +126,7 @@ def find(state: dict[str, Any], short_id: str | None) -> dict[str, Any]:
         entry: dict[str, Any] = waiting[0]
         return entry
     if not waiting:
-        raise NotFound("No plan waits for approval.", hint="`holdfast plan propose TITLE` puts one up.")
+        raise NotFound("No plan waits for approval.", hint=Hint(Use("plan.propose"), " proposes one."))
     some = ", ".join(entry["id"] for entry in waiting[:10])
     raise Refused(
         f"{len(waiting)} plans wait: {some}. Nothing was written.", hint="Name the one that is meant."

@@ -6,7 +6,7 @@ from holdfast.core import contested
 from holdfast.core.codec import Commit, Event
 from holdfast.core.ids import checked_name
 from holdfast.core.text import checked_text, one_line
-from holdfast.errors import NotFound, Refused
+from holdfast.errors import Hint, NotFound, Refused, Use
 from holdfast.typed import Any
 
 EVENTS = {"preference.set": 1, "preference.dropped": 1}
@@ -63,7 +63,7 @@ def drop(state: dict[str, Any], key: str) -> list[Event]:
     """Drop a preference."""
     name = _MARK + _checked_key(key)
     if name not in state["registers"]:
-        raise NotFound(f"There is no preference {key}.", hint="`holdfast prefer` lists the preferences.")
+        raise NotFound(f"There is no preference {key}.", hint=Hint(Use("prefer"), " lists the preferences."))
     return [Event("preference.dropped", {"key": key, "saw": contested.seen(state["registers"], name)})]
 
 

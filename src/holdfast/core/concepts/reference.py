@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.core.codec import Commit, Event
 from holdfast.core.paths import checked_path
 from holdfast.core.text import one_line
-from holdfast.errors import NotFound, Refused
+from holdfast.errors import Hint, NotFound, Refused, Use
 from holdfast.typed import Any
 
 EVENTS = {"reference.added": 1, "reference.dropped": 1}
@@ -56,7 +56,7 @@ def add(state: dict[str, Any], path: str, size: int, digest: str, kind: str = "c
     if plain not in known and len(known) >= MOST:
         raise Refused(
             f"The session refers to {MOST:,} files; nothing was written.",
-            hint="Drop references that no longer matter: `holdfast ref drop PATH`.",
+            hint=Hint("Drop references that no longer matter: ", Use("ref.drop"), "."),
         )
     return [Event("reference.added", {"path": plain, "kind": kind, "size": size, "hash": digest})]
 
@@ -67,6 +67,6 @@ def drop(state: dict[str, Any], path: str) -> list[Event]:
     if entry is None:
         raise NotFound(
             f"The session does not refer to {path[:120]}.",
-            hint="`holdfast ref list` shows what it refers to.",
+            hint=Hint(Use("ref.list"), " shows what it refers to."),
         )
     return [Event("reference.dropped", {"path": entry["path"], "saw": [entry["commit"]]})]

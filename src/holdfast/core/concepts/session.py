@@ -9,7 +9,7 @@ from holdfast.core import contested, ids
 from holdfast.core.codec import Commit, Event
 from holdfast.core.concepts import discussion
 from holdfast.core.text import checked_text, excerpt, one_line
-from holdfast.errors import Refused
+from holdfast.errors import Hint, Refused, Use
 from holdfast.typed import Any
 
 EVENTS = {
@@ -171,7 +171,7 @@ def mark(state: dict[str, Any], status: str) -> list[Event]:
     if status in BY_COMMAND:
         raise Refused(
             f"The status {status} is set by its own command; nothing was written.",
-            hint=f"Use `holdfast {BY_COMMAND[status]}`. To be marked: {', '.join(MARKS)}.",
+            hint=Hint("Use ", Use(BY_COMMAND[status]), f". To be marked: {', '.join(MARKS)}."),
         )
     if status not in MARKS:
         raise Refused(
@@ -180,7 +180,7 @@ def mark(state: dict[str, Any], status: str) -> list[Event]:
     now = status_of(state)
     if now in ("paused", "complete"):
         raise Refused(
-            f"The session is {now}; nothing was written.", hint="`holdfast continue` takes it up again."
+            f"The session is {now}; nothing was written.", hint=Hint(Use("continue"), " resumes it.")
         )
     return [Event("status.set", {"status": status, "saw": contested.seen(state["registers"], "status")})]
 
@@ -189,7 +189,7 @@ def pause(state: dict[str, Any], notes: str | None = None, action: str | None = 
     """Pause the session, with what a successor needs to know."""
     if status_of(state) == "complete":
         raise Refused(
-            "The session is complete; nothing was written.", hint="`holdfast continue` takes it up again."
+            "The session is complete; nothing was written.", hint=Hint(Use("continue"), " resumes it.")
         )
     registers = state["registers"]
     data: dict[str, Any] = {"saw": contested.seen(registers, "status")}
@@ -217,12 +217,12 @@ def complete(state: dict[str, Any], outcome: str | None = None) -> list[Event]:
     if status_of(state) == "complete":
         raise Refused(
             "The session is complete already; nothing was written.",
-            hint="`holdfast continue` takes it up again.",
+            hint=Hint(Use("continue"), " resumes it."),
         )
     if state["discussion"] is not None:
         raise Refused(
             f"A discussion is open: {one_line(state['discussion']['topic'], 80)}. Nothing was written.",
-            hint="`holdfast return` ends it; then complete the session.",
+            hint=Hint(Use("return"), " ends it; then complete the session."),
         )
     data: dict[str, Any] = {"saw": contested.seen(state["registers"], "status")}
     if outcome is not None:
@@ -244,7 +244,7 @@ def archive(state: dict[str, Any]) -> list[Event]:
         raise Refused(
             f"{len(waiting):,} unsettled decision{'s' if len(waiting) != 1 else ''} ({', '.join(waiting[:5])}); "
             "nothing was archived.",
-            hint="Settle them first: `holdfast settle ID OUTCOME`.",
+            hint=Hint("Settle them first: ", Use("settle"), "."),
         )
     return [Event("session.archived", {})]
 

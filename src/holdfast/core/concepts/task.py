@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from holdfast.core import collection, contested
 from holdfast.core.codec import Commit, Event
 from holdfast.core.text import checked_text, checked_texts, excerpt, one_line
-from holdfast.errors import NotFound, Refused
+from holdfast.errors import Hint, NotFound, Refused, Use
 from holdfast.typed import Any
 
 EVENTS = {
@@ -158,7 +158,8 @@ def start(state: dict[str, Any], short_id: str | None = None) -> list[Event]:
         candidates = ready(state)
         if not candidates:
             raise Refused(
-                "No task is ready to be started; nothing was written.", hint="`holdfast task list` shows why."
+                "No task is ready to be started; nothing was written.",
+                hint=Hint(Use("task.list"), " shows why."),
             )
         entry = candidates[0]
     else:
@@ -190,7 +191,7 @@ def block(state: dict[str, Any], short_id: str | None, reason: str) -> list[Even
     if len(entry["blocks"]) >= MOST_BLOCKS:
         raise Refused(
             f"{entry['id']} is blocked by {MOST_BLOCKS} things already; nothing was written.",
-            hint=f"`holdfast task unblock {entry['id']}` clears them.",
+            hint=Hint(Use("task.unblock", id=entry["id"]), " clears them."),
         )
     return [Event("task.blocked", {"id": entry["id"], "reason": checked_text(reason, "reason")})]
 
@@ -208,7 +209,7 @@ def _named(state: dict[str, Any], short_id: str | None) -> dict[str, Any]:
         return collection.find(state, "tasks", short_id, "task")
     entry = current(state)
     if entry is None:
-        raise NotFound("There is no current task.", hint="Name one, or `holdfast task start ID`.")
+        raise NotFound("There is no current task.", hint=Hint("Name one, or ", Use("task.start"), "."))
     return entry
 
 
@@ -216,7 +217,7 @@ def _check_free(state: dict[str, Any], entry: dict[str, Any], verb: str) -> None
     if entry["blocks"]:
         raise Refused(
             f"{entry['id']} is blocked: {one_line(entry['blocked_by'])}. It cannot be {verb} now.",
-            hint=f"`holdfast task unblock {entry['id']}` when that is out of the way.",
+            hint=Hint(Use("task.unblock", id=entry["id"]), " when that is resolved."),
         )
     if waiting := waits_for(state, entry):
         raise Refused(

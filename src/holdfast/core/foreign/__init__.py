@@ -68,7 +68,7 @@ def recognise(name: str, text: str) -> str:
         return "state-md"
     raise Refused(
         f"The format of {name[-200:]} is unknown; nothing was written.",
-        hint=f"Say what it is with --format: {', '.join(FORMATS)}.",
+        hint=f"Name its format: {', '.join(FORMATS)}.",
     )
 
 

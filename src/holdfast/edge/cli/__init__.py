@@ -206,12 +206,14 @@ def _dispatch(given: list[str]) -> int:
 
 
 def _fail(error: HoldfastError, as_json: bool) -> int:
+    from holdfast.edge.cli import hints
+
     if as_json:
-        sys.stdout.write(as_text({"ok": False, "error": error.as_json()}))
+        sys.stdout.write(as_text({"ok": False, "error": error.as_json(hints.text)}))
     else:
         from holdfast.edge.render import clean
 
         sys.stderr.write(f"holdfast: {clean(error.message)}\n")
         if error.hint:
-            sys.stderr.write(f"  {clean(error.hint)}\n")
+            sys.stderr.write(f"  {clean(hints.text(error.hint))}\n")
     return error.status

@@ -11,6 +11,7 @@ from holdfast.errors import HoldfastError, Usage
 from holdfast.typed import TYPE_CHECKING, Any, NoReturn, Record
 
 if TYPE_CHECKING:
+    from holdfast.store.protocol import Fault
     from holdfast.workspace.handle import Receipt
     from holdfast.workspace.project import Project
     from holdfast.workspace.session import Session
@@ -194,9 +195,17 @@ def on_session(
         output = act(session)
         if publish:
             workspace.touch(session)
-            for fault in workspace.publish():
-                sys.stderr.write(f"holdfast: {fault.where}: {fault.what}; {fault.action}.\n")
+            _warn(workspace.publish())
         return output
+
+
+def _warn(faults: list[Fault]) -> None:
+    """Say on standard error what went wrong beside a command that succeeded."""
+    if faults:
+        from holdfast.edge.cli import hints
+
+        for fault in faults:
+            sys.stderr.write(f"holdfast: {fault.where}: {fault.what}; {hints.text(fault.action)}.\n")
 
 
 def at_work(session: Session) -> None:

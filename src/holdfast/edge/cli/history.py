@@ -77,9 +77,9 @@ def _brought(commits: list[str]) -> str:
 
 def _log_of_git(session: Session, limit: int) -> Output:
     """The git commits that belong to the session."""
-    from holdfast.git.integration import commits_of
+    from holdfast.workspace.history import git_commits
 
-    commits = commits_of(session.workspace.where, session.id, limit)
+    commits = git_commits(session, limit)
     lines = [
         f"{when(entry['at'])}  {paint(entry['commit'][:10], 'cyan')}  {clean(entry['subject'], 100)}"
         f"  ({entry['how']}{_brought(entry['session_commits'])}, by {clean(entry['by'], 30)})"

@@ -188,8 +188,9 @@ def _if_writable(workspace: Workspace, what: str, write: Callable[[], object]) -
     try:
         write()
     except (HoldfastError, OSError) as error:
-        action = "the session is shown all the same"
-        workspace.report(Fault("", what, f"not written: {error}", harmless=True, action=action))
+        from holdfast.store.faults import UNWRITTEN_VIEW
+
+        workspace.report(Fault(UNWRITTEN_VIEW, "", what, {"problem": str(error)}, harmless=True))
 
 
 def _resumed(session: Session, budget: int | None = None, claimed: Receipt | None = None) -> Output:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
+from holdfast.edge.cli import hints
 from holdfast.edge.cli.command import Command, Output, open_here
 from holdfast.edge.render import clean, paint
 
@@ -129,12 +130,11 @@ def _doctor(arguments: argparse.Namespace) -> Output:
     lines = []
     for fault in faults:
         mark = paint("note", "dim") if fault.harmless else paint("damaged", "red")
-        lines.append(
-            f"{mark}  {clean(fault.where)}: {clean(fault.what)}{f' ({fault.action})' if fault.action else ''}"
-        )
+        action = f" ({clean(hints.text(fault.action))})" if fault.action else ""
+        lines.append(f"{mark}  {clean(fault.where)}: {clean(fault.what)}{action}")
     if not serious:
         lines.append(paint("The workspace is sound.", "green"))
-    data = {"faults": [fault._asdict() for fault in faults]}
+    data = {"faults": [fault.as_json(hints.text) for fault in faults]}
     return Output("\n".join(lines), data, status=5 if serious else 0)
 
 

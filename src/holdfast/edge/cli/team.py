@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from holdfast.edge.cli import hints
 from holdfast.edge.cli.command import Command, Output, nothing, open_here
 from holdfast.edge.render import clean, paint, table, when
 from holdfast.errors import HoldfastError, Refused
@@ -17,11 +18,14 @@ def _heal(arguments: argparse.Namespace) -> Output:
     lines = []
     for fault in faults:
         mark = paint("healed", "green") if fault.harmless else paint("open", "red")
-        lines.append(f"{mark}  {clean(fault.where)}: {clean(fault.what)} ({clean(fault.action)})")
+        action = hints.text(fault.action)
+        lines.append(f"{mark}  {clean(fault.where)}: {clean(fault.what)} ({clean(action)})")
     if not faults:
         lines.append("There was nothing to heal.")
     return Output(
-        "\n".join(lines), {"faults": [fault._asdict() for fault in faults]}, status=1 if serious else 0
+        "\n".join(lines),
+        {"faults": [fault.as_json(hints.text) for fault in faults]},
+        status=1 if serious else 0,
     )
 
 
@@ -94,8 +98,10 @@ def _claim(arguments: argparse.Namespace) -> Output:
             f"Nothing was claimed: {others} works there.",
             hint="Work on something else, or talk to them; --anyway claims it all the same.",
         )
-        data: dict[str, Any] = {"taken": taken, "claimed": [], "error": refusal.as_json()}
-        return Output("\n".join([*lines, refusal.message, refusal.hint]), data, status=refusal.status)
+        data: dict[str, Any] = {"taken": taken, "claimed": [], "error": refusal.as_json(hints.text)}
+        return Output(
+            "\n".join([*lines, refusal.message, hints.text(refusal.hint)]), data, status=refusal.status
+        )
     lines.append(f"Claimed: {clean(', '.join(arguments.paths), 300)}")
     return Output("\n".join(lines), {"taken": taken, "claimed": arguments.paths})
 

@@ -18,7 +18,9 @@ from threading import RLock
 from holdfast.core.ids import is_session_id
 from holdfast.core.stream import session_stream
 from holdfast.core.text import one_line
+from holdfast.edge.mcp import hints
 from holdfast.errors import Damaged, HoldfastError, Unavailable
+from holdfast.store.protocol import attachments_of
 from holdfast.typed import Any
 from holdfast.views.markdown import hidden_in
 from holdfast.workspace.choose import is_unfinished
@@ -125,8 +127,8 @@ class WorkspacePool:
     def folder(self) -> str | None:
         """The folder of the workspace; None if it is a database."""
         with self.any_context() as context:
-            store = context.workspace.store
-            return context.workspace.where if store.capabilities.name == "files" else None
+            attachments = attachments_of(context.workspace.store)
+            return attachments.root if attachments is not None else None
 
     # -- which session ------------------------------------------------------------------------------------
 
@@ -180,7 +182,14 @@ class WorkspacePool:
                 workspace = open_workspace(self._where, by=name, channel="mcp")
             else:
                 first = known.workspace
-                workspace = Workspace(first.store, user=first.user, by=name, origin="agent", channel="mcp")
+                workspace = Workspace(
+                    first.store,
+                    user=first.user,
+                    by=name,
+                    origin="agent",
+                    channel="mcp",
+                    surroundings=first.surroundings,
+                )
             context = self._contexts[name] = ClientContext(workspace)
         return context
 
@@ -191,7 +200,8 @@ class WorkspacePool:
         with self.lock:
             for context in self._contexts.values():
                 for fault in context.workspace.publish():
-                    sys.stderr.write(f"holdfast mcp: {fault.where}: {fault.what}; {fault.action}.\n")
+                    action = hints.text(fault.action)
+                    sys.stderr.write(f"holdfast mcp: {fault.where}: {fault.what}; {action}.\n")
                 if (
                     self.beats
                     and context.last is not None

@@ -54,9 +54,9 @@ def prompt(pool: WorkspacePool, client: str, name: str, arguments: Json) -> Json
     try:
         said: str = pool.on_session(client, lambda session: _said(session, line))
     except HoldfastError as error:
-        from holdfast.edge.mcp.tool import in_tools
+        from holdfast.edge.mcp import hints
 
-        said = f"{line} is not possible now: {error.message} {in_tools(error)}".rstrip()
+        said = f"{line} is not possible now: {error.message} {hints.text(error.hint)}".rstrip()
     message = {"role": "user", "content": {"type": "text", "text": said}}
     return {"description": _sentence(action), "messages": [message]}
 

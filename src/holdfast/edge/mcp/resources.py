@@ -8,6 +8,7 @@ from collections.abc import Callable
 from holdfast.core import contested
 from holdfast.core.ids import checked_name, is_session_id
 from holdfast.core.stream import PROJECT, last_part, owner
+from holdfast.edge.mcp import hints
 from holdfast.edge.mcp.pool import WorkspacePool
 from holdfast.edge.mcp.wire import Json, NoResource
 from holdfast.errors import HoldfastError, InvalidName, NotFound
@@ -154,7 +155,7 @@ def read(pool: WorkspacePool, client: str, uri: str) -> list[Json]:
             text = pool.on_session(client, render, address.session)
     except NotFound as error:
         missing = NoResource(uri)
-        missing.message = f"{error.message} {error.hint}"
+        missing.message = f"{error.message} {hints.text(error.hint)}"
         raise missing from error
     return [{"uri": uri, "mimeType": kind, "text": text}]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from holdfast.edge.mcp import arguments as check
+from holdfast.edge.mcp import hints
 from holdfast.edge.mcp.pool import WorkspacePool
 from holdfast.edge.mcp.wire import Json, compact
-from holdfast.errors import HoldfastError, NoSession
+from holdfast.errors import HoldfastError
 from holdfast.typed import Record
 from holdfast.views.markdown import visible
 
@@ -32,7 +33,7 @@ class Tool(Record):
 
     def shown(self) -> Json:
         """The tool's entry in ``tools/list``."""
-        hints: Json = {"readOnlyHint": True} if self.reads else {"destructiveHint": False}
+        annotations: Json = {"readOnlyHint": True} if self.reads else {"destructiveHint": False}
         schema = self.schema()
         always = [name for name, kind in self.gives.items() if not kind.get("optional")]
         gives = {
@@ -43,7 +44,7 @@ class Tool(Record):
             "description": self.description,
             "inputSchema": schema,
             "outputSchema": {"type": "object", "properties": gives, "required": always},
-            "annotations": {**hints, "openWorldHint": False},
+            "annotations": {**annotations, "openWorldHint": False},
         }
 
     def schema(self) -> Json:
@@ -58,26 +59,7 @@ def call(tool: Tool, pool: WorkspacePool, client: str, given: Json) -> Json:
     try:
         said = tool.run(pool, client, check.checked(tool.name, tool.takes, tool.required, given))
     except HoldfastError as error:
-        text = visible(f"{error.code}: {error.message} {in_tools(error)}".rstrip())
+        text = visible(f"{error.code}: {error.message} {hints.text(error.hint)}".rstrip())
         return {"content": [{"type": "text", "text": text}], "isError": True}
     text = said.text or compact(said.data)
     return {"content": [{"type": "text", "text": text}], "structuredContent": said.data, "isError": False}
-
-
-_IN_TOOLS = (
-    ("`holdfast skip-to PHASE --because WHY` jumps", "The tool phase with do=skip_to jumps"),
-    ("`holdfast phase NAME` enters one", "The tool phase with do=enter enters one"),
-    ("Choose one with `holdfast phase NAME`", "Choose one with the tool phase, do=enter"),
-    ("Add --help to see the arguments and examples.", ""),
-    ("Run `holdfast sessions` to see what there is.", "The resource holdfast://sessions lists the sessions."),
-)
-
-
-def in_tools(error: HoldfastError) -> str:
-    """What the caller can do, in terms of tools where the error speaks of commands."""
-    if isinstance(error, NoSession):
-        return "Call the tool start with the goal of the work, or name a session of holdfast://sessions."
-    hint = error.hint
-    for words, instead in _IN_TOOLS:
-        hint = hint.replace(words, instead)
-    return hint

@@ -18,7 +18,7 @@ from holdfast.fs.port import LOCK_EX, FileSystem
 from holdfast.typed import Any
 
 
-class Identity:
+class WriterIdentity:
     """The name under which this place writes."""
 
     def __init__(self, fs: FileSystem, local: str, random_bits: Callable[[int], int], tag: str) -> None:

@@ -21,7 +21,7 @@ from holdfast.typed import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from holdfast.fs.port import FileSystem
-    from holdfast.store.files.stream_reader import Place
+    from holdfast.store.files.place import Place
 
 FOLDER = "journals"
 BLOCK = 4096
@@ -51,7 +51,7 @@ class Entry(Record):
     data: bytes
 
 
-class Journal:
+class JournalFile:
     """One file of fixed length that one handle writes to, again and again from the beginning.
 
     The handle holds the file's kernel lock as long as it lives: a journal that can be locked is a dead process's.
@@ -75,7 +75,7 @@ class Journal:
         self._round = "1"
 
     @classmethod
-    def create(cls, place: Place, flat: str) -> Journal:
+    def create(cls, place: Place, flat: str) -> JournalFile:
         """A new journal, on the disk with its name. The caller holds the stream: nobody takes it for a dead one's."""
         fs = place.fs
         folder = os.path.join(place.local, FOLDER)
@@ -137,6 +137,76 @@ class Journal:
             self._fs.close(self._fd)
         except OSError:
             pass
+
+
+class Journal:
+    """What one handle needs in order to make its appends durable without syncing the segment each time.
+
+    It has no file until the handle has appended a few times; until then the segment is synced.
+    """
+
+    __slots__ = ("_countdown", "_file", "_flat", "_place", "safe")
+
+    def __init__(self, place: Place, flat: str) -> None:
+        self._place = place
+        self._flat = flat
+        self._file: JournalFile | None = None
+        self._countdown = place.journal_policy.after
+        """Appends before this handle makes a journal file."""
+        self.safe = 0
+        """So much of the open segment is known to survive a power cut."""
+
+    @property
+    def is_open(self) -> bool:
+        return self._file is not None
+
+    @property
+    def is_used(self) -> bool:
+        """Whether something is only in the journal for sure."""
+        return self._file is not None and self._file.is_used
+
+    def count_append(self) -> None:
+        """One more append comes; make the file when it is time. The caller holds the stream's lock."""
+        if not self._countdown:
+            return
+        self._countdown -= 1
+        if not self._countdown:
+            try:
+                self._file = JournalFile.create(self._place, self._flat)
+            except OSError:
+                self._countdown = 16 * self._place.journal_policy.after
+
+    def put(self, segment: str, fd: int, safe: int, size: int, line: bytes) -> bool:
+        """Keep the bytes of a segment from ``safe`` to ``size``, the last of which are ``line``: they survive a power
+        cut when this returns. False if they do not fit, and the segment has to be synced.
+
+        What others wrote before this line and may still wait for goes along: no commit is acknowledged ahead of one
+        that it follows.
+        """
+        file, length = self._file, size - safe
+        if file is None or length > file.window:
+            return False
+        if length > len(line):
+            line = self._place.fs.read(fd, length, safe)
+        return file.put(segment, safe, line)
+
+    def clear(self) -> None:
+        """The segment was synced: nothing is in the journal alone any more."""
+        if self._file is not None:
+            self._file.clear()
+
+    def abandon(self) -> None:
+        """Leave the file for whoever uses the stream next: the segment could not be synced."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def close(self) -> None:
+        """Remove the file: the segment was synced."""
+        if self._file is not None:
+            self._file.remove()
+            self._file = None
+        self._countdown = self._place.journal_policy.after
 
 
 def stream_of(name: str) -> str:

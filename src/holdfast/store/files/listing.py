@@ -12,14 +12,14 @@ from holdfast.store.files.segments import EVENTS
 from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from holdfast.store.files.engine import FilesStore
+    from holdfast.store.files.engine import FilesEngine
 
 
 _LARGEST_DAY = 1000
 """Of a day with more sessions nobody asks every folder for its time: a page of them must cost what it always costs."""
 
 
-def newest(store: FilesStore, fs: FileSystem, user: str | None, limit: int) -> tuple[list[str], int]:
+def newest(store: FilesEngine, fs: FileSystem, user: str | None, limit: int) -> tuple[list[str], int]:
     """The newest sessions, and how many there are: only those that are returned are looked at."""
     sessions, history = os.path.join(store.root, EVENTS, "sessions"), os.path.join(store.root, "history")
     found = []

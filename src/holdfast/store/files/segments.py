@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from holdfast.core import codec, ids
@@ -371,6 +371,35 @@ def backward(fs: FileSystem, path: str, chunk: int = 1 << 16) -> Iterator[bytes]
 def is_whole(line: bytes) -> bool:
     """Whether a line holds a commit, judged by the line alone."""
     return codec.looks_right(line) and codec.fault_of(line, None) is None
+
+
+def whole_lines(data: bytes) -> list[bytes]:
+    """The commits in a segment's bytes, whatever else is between them."""
+    return [line for piece in data.split(b"\n") if is_whole(line := line_of(piece))]
+
+
+def ids_in(data: bytes) -> set[str]:
+    """The ids of the commits in a segment's bytes."""
+    return set(map(codec.id_of, whole_lines(data)))
+
+
+def union(stream: str, name: str, versions: Iterable[bytes]) -> bytes:
+    """All commits of several versions of a segment, each once, in canonical order."""
+    found: dict[str, bytes] = {}
+    for data in versions:
+        for line in whole_lines(data):
+            found.setdefault(codec.id_of(line), line)
+    lines = (shifted(stream, name, found[commit_id]) for commit_id in sorted(found))
+    return b"".join(line + b"\n" for line in lines)
+
+
+def rechained(stream: str, name: str, data: bytes) -> bytes:
+    """The commits of whole lines, each chained to the one that is now before it: nothing is missing between them."""
+    found, previous = [], codec.GENESIS
+    for line in whole_lines(data):
+        again, previous = codec.rechained(line, previous)
+        found.append(shifted(stream, name, again[:-1]) + b"\n")
+    return b"".join(found)
 
 
 def merged(parts: list[Iterator[bytes]], *, newest_first: bool = False) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""Appending to one stream on disk, under the stream's lock.
+"""One stream on disk: appending under the stream's lock, and reading.
 
 The write order follows from the invariants of docs/format.md, whose numbers the comments cite.
 """
@@ -8,113 +8,242 @@ from __future__ import annotations
 import errno
 import os
 from _thread import allocate_lock
+from collections.abc import Iterator
 
-from holdfast.core import codec, ids
-from holdfast.errors import HoldfastError
+from holdfast.core import codec, ids, timestamps
+from holdfast.core.stream import flat
+from holdfast.errors import HoldfastError, Unavailable, UnknownOutcome
 from holdfast.fs import durable
-from holdfast.fs.port import LOCK_EX, SEEK_END
-from holdfast.recovery import pins
-from holdfast.store.files import segments
-from holdfast.store.files.fast_append import StreamAlone
-from holdfast.store.files.segments import Mark
-from holdfast.store.files.stream_note import NOTHING
-from holdfast.store.files.stream_reader import SUM_AND_END, Place, marks_in
-from holdfast.store.files.writer_state import Memory, read_note
+from holdfast.store.files import pins, segments
+from holdfast.store.files.journal import Journal
+from holdfast.store.files.lockfile import StreamLock, WriterState
+from holdfast.store.files.padding import pad_line
+from holdfast.store.files.segment_set import SUM_AND_END, Cursor, SegmentSet
+from holdfast.store.files.segments import UNREAD, Mark
 from holdfast.store.numbered import check_expected, check_op
-from holdfast.store.protocol import AppendContext, Appended, Cursor, Fault, Plan, PrebuiltCommit, Tail
-from holdfast.typed import TYPE_CHECKING
+from holdfast.store.protocol import AppendContext, Appended, Fault, Plan, PrebuiltCommit, PreparedCommit, Tail
+from holdfast.typed import TYPE_CHECKING, Any, Record, made
 
 if TYPE_CHECKING:
     from holdfast.store.files.op_index import Ops
+    from holdfast.store.files.place import Place
 
 _READ_ONLY = frozenset([errno.EROFS, errno.EACCES, errno.EPERM])
+UNCHANGED, UNKNOWN = 0, 1
+"""What may have happened to a stream since a cursor."""
 
 
-class StreamFiles(StreamAlone):
-    """The segments of one stream. Callers hold ``mutex``; a forked child must make its own."""
+class _Written(Record):
+    """A commit that is in its segment, and what of the segment has to be made durable."""
 
-    __slots__ = ("_ops", "mutex")
+    appended: Appended
+    size: int
+    """Of the segment, with the commit."""
+    safe: int
+    """So much of it survives a power cut already."""
+    line: bytes
+    """Empty if nothing was written."""
+
+
+class Stream:
+    """The segments, the lock and the journal of one stream. Callers hold ``mutex``; a forked child makes its own."""
+
+    __slots__ = (
+        "_compared",
+        "_fs",
+        "_latest",
+        "_ops",
+        "_pending",
+        "_place",
+        "_recovered",
+        "journal",
+        "lock",
+        "mutex",
+        "segments",
+        "stream",
+    )
 
     def __init__(self, place: Place, stream: str) -> None:
-        super().__init__(place, stream)
+        self.stream = stream
         self.mutex = allocate_lock()
+        self.segments = SegmentSet(place, stream, self.sync_segment)
+        self.lock = StreamLock(place, stream)
+        self.journal = Journal(place, flat(stream))
+        self._place = place
+        self._fs = place.fs
+        self._recovered = False
+        """No journal of a dead process is waiting to be replayed."""
+        self._pending: tuple[Fault, ...] = ()
+        """Journals that cannot be replayed because nothing can be written."""
+        self._latest: Cursor | None = None
+        """The cursor after this handle's own last commit."""
+        self._compared = (0, "", 0)
+        """The listing, the writer and the highest number for which the header was compared with the segments."""
         self._ops: Ops | None = None
 
-    def read(self, cursor: Cursor) -> Tail:
-        if not self._sound:
-            self.make_sound()
-        if self._lock_fd >= 0 and self._is_latest(cursor) and not cursor["f"] and not self._unplayed:
-            return Tail([], cursor, cursor["n"], cursor["h"], False, ())
-        tail = super().read(cursor)
-        return tail._replace(faults=(*tail.faults, *self._unplayed)) if self._unplayed else tail
+    # -- reading ------------------------------------------------------------------------------------------
 
-    def append(self, plan: Plan, cursor: Cursor, expect: int | None, op: str | None) -> Appended:
-        if not self._sound:
-            self.make_sound()
-        prepared = None
-        if type(plan) is PrebuiltCommit and op is None and plan.prepared.draft.op is None:
-            prepared = plan.prepared
+    def read(self, cursor: Any) -> Tail:
+        """What is beyond the cursor."""
+        if not self._recovered:
+            self.recover()
+        if self.lock.is_open and self._changes_since(cursor) == UNCHANGED:
+            tail = self._nothing_new(cursor)
+        else:
+            tail = self.segments.read(cursor)
+        return tail._replace(faults=(*tail.faults, *self._pending)) if self._pending else tail
+
+    def _nothing_new(self, cursor: Cursor) -> Tail:
+        return Tail([], cursor, cursor.version, cursor.head, False, self.segments.faults(cursor.problems))
+
+    def backward(self) -> Iterator[bytes]:
+        """All commits, newest first. The stream was read before."""
+        return self.segments.backward()
+
+    def _changes_since(self, cursor: Any) -> int:
+        """Whether anything happened to the stream since the cursor.
+
+        UNCHANGED: it is the cursor after this handle's own last commit, and what was read, checked and stored for that
+        one still holds. Every other process leaves another header, every other program another folder time, length or
+        git HEAD.
+        """
+        state = self.lock.state
+        if (
+            cursor is not None
+            and state is not None
+            and cursor == self._latest
+            and self.lock.is_unchanged()
+            and self._compared[0] == self.segments.generation
+            and self.segments.is_unchanged(state.size)
+            and self._place.head.is_at(state.token, state.git_index)
+        ):
+            return UNCHANGED
+        return UNKNOWN
+
+    # -- appending ----------------------------------------------------------------------------------------
+
+    def append(self, plan: Plan, cursor: Any, expect: int | None, op: str | None) -> Appended:
+        """Write the commit, store the header, release the lock, make the commit durable: in this order (I1)."""
+        if not self._recovered:
+            self.recover()
+        written: _Written | None = None
         try:
-            if prepared is not None and cursor is not None and cursor is self._latest:
-                appended = self._append_alone(prepared, cursor, expect)
-                if appended is not None:
-                    return appended
-            if self._lock_fd < 0:
-                self._open_lock()
-            self._held = True
-            try:
-                # Inside: an interrupt right behind it must not leave the stream held.
-                self._fs.lock(self._lock_fd, LOCK_EX)
-                since = self._happened(cursor)
-                memory = self._memory
-                if prepared is None or since < NOTHING or memory is None or self._is_full(memory):
-                    return self._append(plan, cursor, expect, op, since)
-                version = cursor["n"]
-                if expect is not None:
-                    check_expected(self.stream, expect, version)
-                return self._put(prepared, memory, cursor, version, cursor["h"], since)
-            finally:
-                if self._held:
-                    self.unlock()
+            with self.lock:
+                written = self._append(plan, cursor, expect, op)
+            appended, size, safe, line = written
+            if line:
+                # Outside the lock on purpose: processes wait for the disk at the same time, not one after the other.
+                self._make_durable(size, safe, line)
+            return appended
         except HoldfastError:
             raise
-        except OSError:
+        except OSError as error:
             self.close()
-            raise
+            if written is None:
+                raise
+            raise UnknownOutcome(f"{self.stream}: a file call failed ({error.strerror}).") from error
         except BaseException:
-            self._memory, self._unnoted = None, False  # interrupted: it may be half of what was written
+            self.lock.forget()  # interrupted: it may be half of what was written
             self.close()
             raise
 
-    def _append(self, plan: Plan, cursor: Cursor, expect: int | None, op: str | None, since: int) -> Appended:
-        """Append what the plan makes of all that is new."""
-        # Before anything is read: a copied folder is put in order first.
-        writer = self._place.identity.writer()
-        if since == NOTHING:
-            faults = self._faults(cursor["f"]) if cursor["f"] else ()
-            tail = Tail([], cursor, cursor["n"], cursor["h"], False, faults)
+    def _append(self, plan: Plan, cursor: Any, expect: int | None, op: str | None) -> _Written:
+        """Write what the plan makes of all that is new."""
+        unchanged = self._changes_since(cursor) == UNCHANGED
+        if unchanged:
+            tail = self._nothing_new(cursor)
         else:
-            self._seen_path = ""
-            tail = self.read(cursor)
+            # Until this append succeeds: if it is refused, the old cursor must not look new again.
+            self._latest = None
+            self._place.identity.writer()  # before anything is read: a copied folder is put in order first
+            tail = self.segments.read(cursor)
         if op is not None and (first := self._first_with(op)) is not None:
-            self._make_sure()
-            return Appended(first, cursor, tail.version, repeated=True)
+            self._make_all_durable()
+            return _Written(Appended(first, cursor, tail.version, repeated=True), 0, 0, b"")
         check_expected(self.stream, expect, tail.version)
-        memory = self._memory
-        if since != NOTHING or memory is None:
-            memory = self._recall(tail)
-            writer = self._place.identity.writer()
-        prepared = plan(AppendContext(tail, writer, memory.numbers))
+        state = self.lock.state
+        if not unchanged or state is None:
+            state = self._load_state(tail.cursor)
+        if unchanged and type(plan) is PrebuiltCommit:
+            prepared = plan.prepared
+        else:
+            prepared = plan(AppendContext(tail, state.writer, state.numbers))
         check_op(prepared.draft.op, op)
-        if since != NOTHING or self._is_full(memory):
-            memory = self._ready(memory, tail)
-        return self._put(prepared, memory, tail.cursor, tail.version, tail.head, since)
+        if not unchanged or self._is_full(state):
+            state = self._writable(state, tail.cursor)
+        return self._put(prepared, state, tail)
+
+    def _put(self, prepared: PreparedCommit, state: WriterState, tail: Tail) -> _Written:
+        self.journal.count_append()
+        draft, numbers, content = prepared
+        if content is None:
+            content = codec.content_of(draft)
+        now = self._place.clock()
+        at = timestamps.iso(now)
+        commit_id = ids.next_id(max(tail.head, state.clock), now, state.writer)
+        line, line_sum = self._write_line(content, commit_id, at, state)
+        state.grow(len(line), line_sum, commit_id, self.journal.safe)
+        if numbers:
+            state = state.replace(numbers={**state.numbers, **numbers})
+        self._store_state(state)
+        name = self.segments.open.name if self.segments.open else ""
+        before = tail.cursor.marks.get(name, UNREAD)
+        mark = (state.size, state.rows, before.lines + 1, before.first or commit_id, commit_id, line_sum, 0)
+        self._latest = self.segments.after(tail.cursor, made(Mark, mark))
+        events, by, origin, op = draft
+        commit = made(codec.Commit, (commit_id, at, by, origin, op, events, line_sum))
+        appended = made(Appended, (commit, self._latest, self._latest.version, False))
+        return made(_Written, (appended, state.size, state.safe, line))
+
+    def _write_line(self, content: bytes, commit_id: str, at: str, state: WriterState) -> tuple[bytes, str]:
+        """Append the line of a commit to the open segment; returns it, and its sum."""
+        segment = self.segments.open
+        assert segment is not None
+        body, end, line_sum = codec.finish_line(content, commit_id, at, state.sum)
+        line = pad_line(segment.name, commit_id, segment.opening, body, end)
+        try:
+            done = self._fs.write(segment.fd, line)
+            if done < len(line):  # hardly ever
+                durable.write_whole(self._fs, segment.fd, line[done:])
+        except OSError as error:
+            # What was written of the line is a torn tail: the next append saves it aside and cuts it off (I5).
+            kind = (
+                Unavailable
+                if self._fs.stat_handle(segment.fd).st_size < state.size + len(line)
+                else UnknownOutcome
+            )
+            stored = "; nothing was stored" if kind is Unavailable else ""
+            raise kind(f"{self.stream}: writing failed ({error.strerror}){stored}.") from error
+        return line, line_sum
+
+    def _make_durable(self, size: int, safe: int, line: bytes) -> None:
+        """Have the segment survive a power cut up to ``size``; up to ``safe`` it already does."""
+        segment, journal = self.segments.open, self.journal
+        assert segment is not None
+        if not journal.is_open:
+            self.sync_segment(segment.name, segment.fd)
+        elif not journal.put(segment.name, segment.fd, safe, size, line):
+            self._flush()
+        journal.safe = size
+
+    def _flush(self) -> None:
+        """Sync the open segment: nothing is in the journal alone any more."""
+        segment = self.segments.open
+        assert segment is not None
+        self.sync_segment(segment.name, segment.fd)
+        state = self.lock.peek()
+        if state is not None and state.segment < 0:
+            # Somebody else's sync has failed, which may be the reason why this one did not.
+            with self.lock:
+                self._rewrite_unsynced(state)
+        self.journal.clear()
 
     def _first_with(self, op: str) -> codec.Commit | None:
+        """The commit that has this operation id."""
         from holdfast.store.files.op_index import Ops, matches
 
         if self._ops is None:
-            note = f"local/ops/{self._flat}"
+            note = f"local/ops/{flat(self.stream)}"
             self._ops = Ops(
                 self.read, lambda: self._place.load(note), lambda data: self._place.save(note, data)
             )
@@ -124,127 +253,124 @@ class StreamFiles(StreamAlone):
                     return codec.decode(line)
         return None
 
-    def _recall(self, tail: Tail) -> Memory:
-        """What this writer remembers; if it must have forgotten something, it takes a new identity first."""
-        note = read_note(self._fs, self._lock_fd)
-        if self._memory is None or note != self._note:
-            self._memory = self._remembered(note)
-            self._note = note
-        if self._memory and self._complete_for == (
-            self._generation,
-            self._memory.writer,
-            self._memory.highest,
-        ):
-            return self._memory
+    def _make_all_durable(self) -> None:
+        """Before a repeated operation is acknowledged: who wrote it may have died, or failed, before its sync."""
+        state = self.lock.peek()
+        if state is not None and state.segment < 0:
+            self._rewrite_unsynced(state)
+        for name in self.segments.names():
+            self._sync_closed(name)
+
+    # -- the writer's state -------------------------------------------------------------------------------
+
+    def _store_state(self, state: WriterState) -> None:
+        """Write the header of a state that agrees with the segments."""
+        if self.lock.store(state):
+            self._compared = (self.segments.generation, state.writer, state.highest)
+
+    def _load_state(self, cursor: Cursor) -> WriterState:
+        """What this writer knows; if it must have forgotten something, it takes a new identity first."""
+        state = self.lock.load()
+        if state is not None and self._compared == (self.segments.generation, state.writer, state.highest):
+            return state
         identity = self._place.identity
         writer = identity.writer()
-        if self._memory is not None and self._memory.writer != writer:
+        if state is not None and state.writer != writer:
             writer = identity.reload()
-            if self._memory.writer != writer:
-                self._memory = None
-        highest = self._memory.highest if self._memory else 0
-        marks = marks_in(tail.cursor)
-        unknown = any(
-            name.startswith(writer) and segments.number_of(name) > highest and marks[name].lines
-            for name in self._listed
-        )
-        if unknown or pins.knows_more(self._place, self.stream, writer, self._memory, self._listed):
+            if state.writer != writer:
+                state = None
+        if self._has_forgotten(state, writer, cursor):
             writer = identity.renew(writer)
-            # If the folder turned out to be a copy, the new name has segments by now, and the note tells of them.
-            self._folder_stamp = -1
-            self._names()
-            self._note = read_note(self._fs, self._lock_fd)
-            memory = self._remembered(self._note)
-            self._memory = memory if memory and memory.writer == writer else None
-        self._own_generation = 0
-        return self._memory or Memory(writer)
+            # If the folder turned out to be a copy, the new name has segments by now, and the header tells of them.
+            self.segments.list_again()
+            state = self.lock.load()
+            if state is not None and state.writer != writer:
+                state = None
+        self.segments.writer_changed()
+        if state is None:
+            self.lock.forget()
+        return state or WriterState(writer)
 
-    def _ready(self, memory: Memory, tail: Tail) -> Memory:
-        """The memory with a segment that may be appended to: the current one if every condition holds (I2)."""
-        token, index = self._head.token(), self._head.index()
-        if memory.segment < 0:
-            memory = self._mended(memory)
-        if memory.segment and memory.token == token and not self._is_full(memory):
-            name = segments.name_of(self.stream, memory.writer, memory.segment)
-            if memory.git_index != index:
-                if self._head.may_be_staged(f"{segments.EVENTS}/{self.stream}/{name}"):
-                    return self._new_segment(memory, token, index)
-                memory = memory.but(git_index=index)
-            mark = marks_in(tail.cursor).get(name)
-            if mark is not None and name not in self._put_away and self._open_segment(name):
-                size = self._fs.seek(self._segment_fd, 0, SEEK_END)
-                if size == memory.size == mark.offset and memory.sum == mark.sum:
-                    return memory
-                memory = self._continue(memory, mark, size)
-                if memory.segment:
-                    return memory
-        return self._new_segment(memory, token, index)
+    def _has_forgotten(self, state: WriterState | None, writer: str, cursor: Cursor) -> bool:
+        """Whether the writer wrote what its state does not know of."""
+        highest = state.highest if state else 0
+        listed = self.segments.listed()
+        return any(
+            name.startswith(writer) and segments.number_of(name) > highest and cursor.marks[name].lines
+            for name in listed
+        ) or pins.knows_more(self._place, self.stream, writer, state, listed)
 
-    def _is_full(self, memory: Memory) -> bool:
-        return memory.size >= segments.FULL and self._head.common is not None
+    def _writable(self, state: WriterState, cursor: Cursor) -> WriterState:
+        """The state with an open segment that may be appended to: the current one if every condition holds (I2)."""
+        head = self._place.head
+        token, index = head.token(), head.index()
+        if state.segment < 0:
+            state = self._rewrite_unsynced(state)
+        if state.segment and state.token == token and not self._is_full(state):
+            name = segments.name_of(self.stream, state.writer, state.segment)
+            if state.git_index != index:
+                if head.may_be_staged(f"{segments.EVENTS}/{self.stream}/{name}"):
+                    return self._new_segment(state, token, index)
+                state = state.replace(git_index=index)
+            mark = cursor.marks.get(name)
+            if mark is not None and not self.segments.is_archived(name) and self._open_segment(name):
+                size = self.segments.size()
+                if size == state.size == mark.offset and state.sum == mark.sum:
+                    return state
+                state = self._continue(state, mark, size)
+                if state.segment:
+                    return state
+        return self._new_segment(state, token, index)
+
+    def _is_full(self, state: WriterState) -> bool:
+        return state.size >= segments.FULL and self._place.head.common is not None
 
     def _open_segment(self, name: str) -> bool:
-        path = self._path(name)
-        if path == self._seen_path:  # under this very lock, by the reading before
-            node = self._seen_node
-        else:
-            try:
-                node = self._fs.stat(path).st_ino
-            except FileNotFoundError:
-                return False
-        if path != self._segment_path or node != self._segment_node:
+        """Open a segment for appending, if it is there and not open."""
+        node, current = self.segments.node_of(name), self.segments.open
+        if node is None:
+            return False
+        if current is None or current.path != self.segments.path_of(name) or current.node != node:
             self._close_segment()
-            self._segment_fd = self._fs.open(path, durable.APPEND)
-            self._segment_path, self._segment, self._segment_node = path, name, node
-            self._opening = segments.opening_of(self.stream, name)
+            self.segments.open_for_append(name, node)
         return True
 
-    def _continue(self, memory: Memory, mark: Mark, size: int) -> Memory:
-        """The segment is not as remembered: go on behind what is whole in it, or give it up (segment 0).
+    def _continue(self, state: WriterState, mark: Mark, size: int) -> WriterState:
+        """The segment is not as the header has it: go on after what is whole in it, or give it up (segment 0).
 
-        Whole lines beyond the memory were written by a process that died before it could remember them. Bytes
-        that are no line were never acknowledged: nobody else can be writing, so they are a torn tail (I5).
+        Whole lines beyond the header were written by a process that died before it could store it. Bytes that are no
+        line were never acknowledged: nobody else can be writing, so they are a torn tail (I5).
         """
-        if mark.offset < memory.size or not self._remembered_at(memory):
-            return memory.but(segment=0)
+        segment = self.segments.open
+        assert segment is not None
+        if mark.offset < state.size or not self._ends_as_stored(state, segment.fd):
+            return state.replace(segment=0)
         if not mark.sum or size > mark.offset:
-            from holdfast.recovery import quarantine
+            from holdfast.store.files import quarantine
 
-            mark = quarantine.cut_torn_tail(
-                self._fs, self._place, self.stream, self._segment_path, self._segment_fd
-            )
-            if mark.offset < memory.size:
-                return memory.but(segment=0)
-        clock = max(memory.clock, mark.last or ids.ZERO)
-        return memory.but(size=mark.offset, sum=mark.sum, rows=mark.rows, clock=clock)
+            mark = quarantine.cut_torn_tail(self._fs, self._place, self.stream, segment.path, segment.fd)
+            if mark.offset < state.size:
+                return state.replace(segment=0)
+        clock = max(state.clock, mark.last or ids.ZERO)
+        return state.replace(size=mark.offset, sum=mark.sum, rows=mark.rows, clock=clock)
 
-    def _remembered_at(self, memory: Memory) -> bool:
-        if not memory.size:
+    def _ends_as_stored(self, state: WriterState, fd: int) -> bool:
+        if not state.size:
             return True
-        end = self._fs.read(self._segment_fd, SUM_AND_END, max(0, memory.size - SUM_AND_END))
-        return end.endswith(memory.sum.encode() + b'"}\n')
+        end = self._fs.read(fd, SUM_AND_END, max(0, state.size - SUM_AND_END))
+        return end.endswith(state.sum.encode() + b'"}\n')
 
-    def _new_segment(self, memory: Memory, token: str, index: str) -> Memory:
+    def _new_segment(self, state: WriterState, token: str, index: str) -> WriterState:
         """Open the next segment. Its name is durable before anybody can append to it (I3)."""
         self._close_segment()
-        self._sync_last(memory)
-        writer = memory.writer
-        number = self._next_number(memory)
-        name = segments.name_of(self.stream, writer, number)
-        path = self._path(name)
-        try:
-            self._segment_fd = self._fs.open(path, durable.CREATE)
-        except FileNotFoundError:
-            for folder in (self.folder, os.path.join(self._place.root, *self.stream.split("/"))):
-                durable.make_folders(self._fs, folder)  # the second one is for files that people put there
-            self._segment_fd = self._fs.open(path, durable.CREATE)
-        self._segment_path, self._segment = path, name
-        self._segment_node = self._fs.stat_handle(self._segment_fd).st_ino
-        self._opening = segments.opening_of(self.stream, name)
-        self._renew_listing(sorted([*self._listed, name]))
-        pins.keep(self._place, self.stream, path)
-        durable.fsync_dirs(self._fs, self.folder, os.path.dirname(self._place.root))
-        memory = memory.but(
+        if state.segment > 0:
+            # Who wrote the last line of the segment before may still wait for its sync: no later commit goes ahead.
+            self._sync_closed(segments.name_of(self.stream, state.writer, state.segment))
+        number = self._next_number(state)
+        created = self.segments.create(segments.name_of(self.stream, state.writer, number))
+        pins.keep(self._place, self.stream, created.path)
+        durable.fsync_dirs(self._fs, self.segments.folder, os.path.dirname(self._place.root))
+        state = state.replace(
             segment=number,
             size=0,
             sum=codec.GENESIS,
@@ -254,48 +380,46 @@ class StreamFiles(StreamAlone):
             highest=number,
             git_index=index,
         )
-        self._remember(memory)
-        return memory
+        self._store_state(state)
+        return state
 
-    def _sync_last(self, memory: Memory) -> None:
-        """Who wrote the last line of the segment before may still wait for its sync: no later commit goes ahead."""
-        if memory.segment <= 0:
-            return
-        try:
-            fd = self._fs.open(
-                self._path(segments.name_of(self.stream, memory.writer, memory.segment)), os.O_RDONLY
-            )
-        except FileNotFoundError:
-            return  # gone with a checkout
-        try:
-            self.sync_segment(segments.name_of(self.stream, memory.writer, memory.segment), fd)
-        finally:
-            self._fs.close(fd)
+    def _next_number(self, state: WriterState) -> int:
+        own = [segments.number_of(name) for name in self.segments.listed() if name.startswith(state.writer)]
+        return max(state.highest, *own, 0) + 1
 
-    def _next_number(self, memory: Memory) -> int:
-        own = [segments.number_of(name) for name in self._listed if name.startswith(memory.writer)]
-        return max(memory.highest, *own, 0) + 1
+    def take_number(self, old: str) -> str:
+        """The path of a new own segment, for the commits of an old one that are brought back: with its lines in
+        another column, so that git does not take one for the other. The caller holds the lock."""
+        state = self._load_state(self.segments.read(None).cursor)
+        if state.segment < 0:
+            state = self._rewrite_unsynced(state)
+        number = self._next_number(state)
+        number += segments.is_alike(self.stream, old, segments.name_of(self.stream, state.writer, number))
+        self._store_state(state.replace(segment=0, highest=number))
+        return self.segments.path_of(segments.name_of(self.stream, state.writer, number))
 
-    def make_sound(self) -> None:
-        """Before the stream is used: take over what dead processes, or this one before an error, had in journals."""
-        self._sound = True
+    # -- recovery -----------------------------------------------------------------------------------------
+
+    def recover(self) -> None:
+        """Before the stream is used: replay the journals that dead processes, or this one before an error, left."""
+        self._recovered = True
         try:
-            self._unplayed = self._take_over()
+            self._pending = self._replay()
         except BaseException:
-            self._sound = False
+            self._recovered = False
             raise
 
-    def _take_over(self) -> tuple[Fault, ...]:
-        from holdfast.recovery import replay
+    def _replay(self) -> tuple[Fault, ...]:
+        from holdfast.store.files import replay
 
-        paths = replay.waiting(self._place, self._flat)
+        paths = replay.waiting(self._place, flat(self.stream))
         if not paths:
             return ()
         try:
-            with self.holding():
-                memory = self._remembered(read_note(self._fs, self._lock_fd))
-                if memory is not None and memory.segment < 0:
-                    self._mended(memory)
+            with self.lock:
+                state = self.lock.peek()
+                if state is not None and state.segment < 0:
+                    self._rewrite_unsynced(state)
                 replay.take_over(self._place, self, paths)
         except OSError as error:
             if error.errno not in _READ_ONLY:
@@ -303,25 +427,79 @@ class StreamFiles(StreamAlone):
             return replay.left(self._place, self.stream, paths)
         return ()
 
-    def take_number(self, old: str) -> str:
-        """The path of a new own segment, for the commits of an old one that are brought back: with its lines in
-        another column, so that it is not alike to the old one. The caller holds the stream."""
-        memory = self._recall(self.read(None))
-        if memory.segment < 0:
-            memory = self._mended(memory)
-        number = self._next_number(memory)
-        number += segments.is_alike(self.stream, old, segments.name_of(self.stream, memory.writer, number))
-        self._remember(memory.but(segment=0, highest=number))
-        return self._path(segments.name_of(self.stream, memory.writer, number))
+    def sync_segment(self, name: str, fd: int) -> None:
+        """Sync a segment. If that fails, nobody appends to it again, and nothing that is only in it counts as stored,
+        until its bytes were written once more, to a new file: the kernel may have marked the lost pages clean, and a
+        second sync that succeeds proves nothing (I7)."""
+        try:
+            self._fs.sync(fd)
+        except OSError:
+            self._abandon_journal()
+            with self.lock:
+                self._sync_failed(name)
+            raise
 
-    def _make_sure(self) -> None:
-        """Before a repeated operation is acknowledged: who wrote it may have died, or failed, before its sync."""
-        memory = self._remembered(read_note(self._fs, self._lock_fd))
-        if memory is not None and memory.segment < 0:
-            self._mended(memory)
-        for name in self._names():
-            fd = self._fs.open(self._path(name), os.O_RDONLY)
-            try:
-                self.sync_segment(name, fd)
-            finally:
-                self._fs.close(fd)
+    def _sync_closed(self, name: str) -> None:
+        try:
+            fd = self._fs.open(self.segments.path_of(name), os.O_RDONLY)
+        except FileNotFoundError:
+            return  # gone with a checkout
+        try:
+            self.sync_segment(name, fd)
+        finally:
+            self._fs.close(fd)
+
+    def _sync_failed(self, name: str) -> None:
+        """Store that a segment has to be written once more, and do it if that can be done now. Where a power cut took
+        the header, a new one says only this: its writer has forgotten all else, and takes a new name."""
+        writer = segments.writer_of(name)
+        state = self.lock.peek() or WriterState(writer)
+        try:
+            if state.writer == writer:
+                state = state.replace(segment=-segments.number_of(name))
+                self.lock.store(state)
+                self._rewrite_unsynced(state)
+            else:
+                self._rewrite(self.segments.path_of(name))
+        except OSError:
+            pass  # the header says that it still has to be done
+
+    def _rewrite_unsynced(self, state: WriterState) -> WriterState:
+        """Write the segment whose sync failed once more, so that what is read in it is also on the disk."""
+        self._rewrite(self.segments.path_of(segments.name_of(self.stream, state.writer, -state.segment)))
+        state = state.replace(segment=0)
+        self.lock.store(state)  # which does not mean that it was compared with the segments
+        return state
+
+    def _rewrite(self, path: str) -> None:
+        try:
+            data = durable.read_whole(self._fs, path)
+        except FileNotFoundError:
+            return  # gone with a checkout: nothing in it can be repeated
+        durable.replace(self._fs, path, data, tag=self._place.tag, durable=True)
+
+    # -- closing ------------------------------------------------------------------------------------------
+
+    def _abandon_journal(self) -> None:
+        if self.journal.is_open:
+            self.journal.abandon()
+            self._recovered = False
+
+    def _close_segment(self) -> None:
+        """Close the open segment. What of it is in the journal alone is synced first."""
+        if self.segments.open is not None:
+            if self.journal.is_used:
+                self._flush()
+            self.segments.close_segment()
+            self.journal.safe = 0
+
+    def close(self) -> None:
+        """Close all files. The handle can be used again, and opens them anew."""
+        try:
+            self._close_segment()
+        except OSError:
+            self._abandon_journal()
+            self._close_segment()
+        self.journal.close()
+        self.segments.close()
+        self.lock.close()

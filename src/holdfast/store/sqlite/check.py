@@ -8,11 +8,12 @@ from holdfast.core import validation
 from holdfast.core.codec import GENESIS, decode, fault_of, id_of, sum_of
 from holdfast.core.stream import checked_stream
 from holdfast.errors import HoldfastError
+from holdfast.store import faults
 from holdfast.store.protocol import Fault
-from holdfast.store.sqlite.rows import row
+from holdfast.store.sqlite.rows import damaged, row
 from holdfast.typed import Any
 
-COLUMNS = "the id or op column differs from the line"
+FILE = "the database file"
 
 Rows = Callable[..., list[Any]]
 _PAGE = 500
@@ -25,19 +26,20 @@ def faults_of(rows: Rows) -> list[Fault]:
     try:
         for (text,) in rows("PRAGMA quick_check"):
             if text != "ok":
-                found.append(Fault("", "the database file", text))
+                found.append(Fault(faults.DAMAGED_DATABASE, "", FILE, {"problem": text}))
         for table, number, parent, _ in rows("PRAGMA foreign_key_check"):
-            found.append(Fault("", f"table {table}, row {number}", f"refers to nothing in {parent}"))
+            where = f"table {table}, row {number}"
+            found.append(Fault(faults.DANGLING_ROW, "", where, {"parent": parent}))
         for number, stream in rows("SELECT number, name FROM streams ORDER BY name"):
             found.extend(_stream_faults(rows, number, stream))
     except HoldfastError as error:
-        found.append(Fault("", "the database file", error.message))
+        found.append(Fault(faults.DAMAGED_DATABASE, "", FILE, {"problem": error.message}))
     return found
 
 
 def mended(rows: Rows, found: list[Fault]) -> list[Fault]:
     """The faults again, after putting right the columns, which only repeat what their lines say."""
-    spoilt = {fault.where: fault for fault in found if fault.what == COLUMNS}
+    spoilt = {fault.where: fault for fault in found if fault.kind == faults.WRONG_COLUMNS}
     for number, stream in rows("SELECT number, name FROM streams ORDER BY name"):
         for seq, _, _, line in _commits(rows, number):
             if row(stream, seq) in spoilt:
@@ -47,9 +49,7 @@ def mended(rows: Rows, found: list[Fault]) -> list[Fault]:
                     (commit.id, commit.op, number, seq),
                 )
     return [
-        fault._replace(harmless=True, action="The columns were set from the line.")
-        if fault.what == COLUMNS
-        else fault
+        fault._replace(harmless=True, done=faults.REWRITTEN) if fault.kind == faults.WRONG_COLUMNS else fault
         for fault in found
     ]
 
@@ -58,12 +58,13 @@ def _stream_faults(rows: Rows, number: int, stream: str) -> Iterator[Fault]:
     try:
         checked_stream(stream)
     except HoldfastError as error:
-        yield Fault(stream, f"table streams, row {number}", error.message)
+        where = f"table streams, row {number}"
+        yield Fault(faults.INVALID_STREAM, stream, where, {"problem": error.message})
     expected, head = 1, ""
     sound: str | None = GENESIS
     for seq, commit_id, op, line in _commits(rows, number):
         if seq != expected:
-            yield Fault(stream, row(stream, expected), f"missing, up to row {seq - 1}")
+            yield Fault(faults.MISSING_ROWS, stream, row(stream, expected), {"last": seq - 1})
             sound = None
         expected = seq + 1
         try:
@@ -72,18 +73,18 @@ def _stream_faults(rows: Rows, number: int, stream: str) -> Iterator[Fault]:
             what = error.message
         sound = None if what else sum_of(line)
         if what:
-            yield Fault(stream, row(stream, seq), what)
+            yield damaged(stream, seq, what)
             continue
         if id_of(line) <= head:
-            yield Fault(stream, row(stream, seq), "its id is not later than the one before")
+            yield Fault(faults.UNORDERED_ID, stream, row(stream, seq))
         head = id_of(line)
         try:
             commit = validation.commit_in(line)
         except HoldfastError as error:
-            yield Fault(stream, row(stream, seq), error.message, action="it is left out of the state")
+            yield Fault(faults.MALFORMED_COMMIT, stream, row(stream, seq), {"problem": error.message})
             continue
         if commit_id != head or op != commit.op:
-            yield Fault(stream, row(stream, seq), COLUMNS, action="`holdfast doctor --fix` sets them again.")
+            yield Fault(faults.WRONG_COLUMNS, stream, row(stream, seq))
 
 
 def _commits(rows: Rows, number: int) -> Iterator[tuple[int, str, str | None, bytes]]:

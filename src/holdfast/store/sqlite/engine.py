@@ -284,11 +284,12 @@ class SqliteStore:
                 self._end()
 
     def check(self, *, fix: bool = False) -> list[Fault]:
-        from holdfast.store.sqlite.check import COLUMNS, faults_of, mended
+        from holdfast.store.faults import WRONG_COLUMNS
+        from holdfast.store.sqlite.check import faults_of, mended
 
         with self._lock:
             found = faults_of(self._rows)
-            if not fix or not any(fault.what == COLUMNS for fault in found):
+            if not fix or not any(fault.kind == WRONG_COLUMNS for fault in found):
                 return found
             self._begin()
             try:

@@ -16,17 +16,30 @@ def checked(
     lines, faults = [], []
     for number, _, line in rows:
         if number != seq + 1:
-            faults.append(Fault(stream, row(stream, seq + 1), f"missing, up to row {number - 1}"))
+            faults.append(_missing(stream, seq + 1, number - 1))
             previous = None
         seq = number
         sound = None if previous is None else verify_chained(line, previous)
         if sound is None and (what := fault_of(line, previous)):
-            faults.append(Fault(stream, row(stream, number), what))
+            faults.append(damaged(stream, number, what))
             previous = None
         else:
             lines.append(line)
             previous = sound or sum_of(line)
     return lines, tuple(faults)
+
+
+def _missing(stream: str, first: int, last: int) -> Fault:
+    from holdfast.store.faults import MISSING_ROWS
+
+    return Fault(MISSING_ROWS, stream, row(stream, first), {"last": last})
+
+
+def damaged(stream: str, seq: int, problem: str) -> Fault:
+    """A row whose line cannot be read."""
+    from holdfast.store.faults import DAMAGED_LINE
+
+    return Fault(DAMAGED_LINE, stream, row(stream, seq), {"problem": problem, "used": False})
 
 
 def head_of(last: Row) -> str:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from holdfast.fs import posix
 from holdfast.fs.port import FileSystem
-from holdfast.store.files.engine import FilesStore
+from holdfast.recovery.files_store import FilesStore
 from holdfast.store.files.journal import JournalPolicy
 from holdfast.store.protocol import Cursor, Store
 from holdfast.testing.crash.oracle import SEGMENT, WORKSPACE, Opened, check_state, files_engine

@@ -15,9 +15,9 @@ from typing import Protocol
 from holdfast.core import codec, fold
 from holdfast.fs import posix
 from holdfast.fs.port import FileSystem
-from holdfast.recovery import restore
+from holdfast.recovery.files_store import FilesStore
+from holdfast.store.faults import REMOVED_COMMITS
 from holdfast.store.files import segments
-from holdfast.store.files.engine import FilesStore
 from holdfast.store.files.padding import line_of
 from holdfast.store.protocol import Fault, Store
 from holdfast.testing.crash.states import DiskState
@@ -142,7 +142,7 @@ def _check_faults(
         path = place if line else fault.where
         if not os.path.exists(os.path.join(top, WORKSPACE, path)):
             raise Violation(f"{where}: a fault names no file: {fault}")
-        if fault.what.endswith(restore.REMOVED):
+        if fault.kind == REMOVED_COMMITS:
             continue  # a commit that nobody was promised, in the link that is kept of a segment
         if not line and SEGMENT.fullmatch(os.path.basename(path)):
             raise Violation(f"{where}: a fault names no line: {fault}")

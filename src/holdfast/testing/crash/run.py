@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from holdfast.fs import posix
-from holdfast.store.files.engine import FilesStore
+from holdfast.recovery.files_store import FilesStore
 from holdfast.store.files.journal import BLOCK, FOLDER, JournalPolicy
 from holdfast.store.protocol import Store
 from holdfast.store.sqlite.engine import SqliteStore

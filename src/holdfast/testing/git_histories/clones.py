@@ -18,7 +18,7 @@ from hashlib import sha256
 
 from holdfast.core import codec
 from holdfast.errors import Forbidden, NotFound, Refused, Usage
-from holdfast.recovery import restore
+from holdfast.store.files import segments
 from holdfast.testing.git_histories.tree import VIEWS, Broken, Tree
 from holdfast.testing.seeded import Replay
 from holdfast.workspace.handle import Handle
@@ -342,7 +342,7 @@ class History:
                     ["git", "cat-file", "blob", blob], cwd=self.hub, capture_output=True, check=True
                 )
                 stream = path.split("/")[-2]
-                found |= {f"{stream} {codec.id_of(line)}" for line in restore.whole_lines(data.stdout)}
+                found |= {f"{stream} {codec.id_of(line)}" for line in segments.whole_lines(data.stdout)}
         return found
 
     def outcome(self) -> dict[str, list[str]]:

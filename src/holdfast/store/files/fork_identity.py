@@ -10,18 +10,17 @@ from __future__ import annotations
 import os
 
 from holdfast.fs import durable
-from holdfast.recovery import replay, restore
-from holdfast.store.files import segments
-from holdfast.store.files.writer_state import Memory, decode_memory, encode_memory, read_note
+from holdfast.store.files import replay, segments
+from holdfast.store.files.lockfile import WriterState, decode_header, encode_header, read_header
 from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from holdfast.store.files.stream_reader import Place
+    from holdfast.store.files.place import Place
 
 _LOCK = ".lock"
 
 
-def part(place: Place, old: str, new: str) -> None:
+def fork(place: Place, old: str, new: str) -> None:
     """Give every open segment of ``old`` to its new owner. Nobody has written here under ``new`` yet."""
     if place.head.common is None:
         return
@@ -32,18 +31,18 @@ def part(place: Place, old: str, new: str) -> None:
         return
     for name in names:
         if name.endswith(_LOCK):
-            _part_stream(
+            _fork_stream(
                 place, os.path.join(folder, name), name.removesuffix(_LOCK).replace("+", "/"), old, new
             )
 
 
-def _part_stream(place: Place, lock: str, stream: str, old: str, new: str) -> None:
+def _fork_stream(place: Place, lock: str, stream: str, old: str, new: str) -> None:
     fd = place.fs.open(lock, os.O_RDWR)
     try:
-        memory = decode_memory(read_note(place.fs, fd))
-        if memory is None or memory.writer != old or not memory.segment:
+        state = decode_header(read_header(place.fs, fd))
+        if state is None or state.writer != old or not state.segment:
             return
-        name = segments.name_of(stream, old, memory.segment)
+        name = segments.name_of(stream, old, state.segment)
         events = segments.folder_of(place.root, stream)
         if place.head.may_be_staged(f"{segments.EVENTS}/{stream}/{name}"):
             return
@@ -59,11 +58,11 @@ def _part_stream(place: Place, lock: str, stream: str, old: str, new: str) -> No
         number = 1 + segments.is_alike(stream, name, segments.name_of(stream, new, 1))
         own = segments.name_of(stream, new, number)
         # A cut may have taken lines from it that wait in a journal: they would not find their segment any more.
-        content = restore.union(stream, own, [data, *replay.lines_for(place, stream, name)])
+        content = segments.union(stream, own, [data, *replay.lines_for(place, stream, name)])
         durable.replace(place.fs, os.path.join(events, own), content, tag=place.tag, durable=True)
         place.fs.unlink(os.path.join(events, name))
         place.fs.sync_folder(events)
-        note = Memory(new, highest=number, clock=memory.clock, node=place.fs.stat_handle(fd).st_ino)
-        place.fs.write_at(fd, encode_memory(note), 0)
+        note = WriterState(new, highest=number, clock=state.clock, node=place.fs.stat_handle(fd).st_ino)
+        place.fs.write_at(fd, encode_header(note), 0)
     finally:
         place.fs.close(fd)

@@ -16,12 +16,12 @@ from holdfast.errors import Forbidden, InvalidName
 from holdfast.fs import durable
 from holdfast.fs.symlinks import reject_symlinks
 from holdfast.store.files import segments
-from holdfast.store.files.identity import Identity
-from holdfast.store.files.writer_state import Memory
+from holdfast.store.files.identity import WriterIdentity
+from holdfast.store.files.lockfile import WriterState
 from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from holdfast.store.files.stream_reader import Place
+    from holdfast.store.files.place import Place
 
 FOLDER = "kept"
 PLACES = "places"
@@ -74,10 +74,10 @@ def link(place: Place, stream: str, path: str) -> str:
     return ""
 
 
-def knows_more(place: Place, stream: str, writer: str, memory: Memory | None, listed: list[str]) -> bool:
+def knows_more(place: Place, stream: str, writer: str, state: WriterState | None, listed: list[str]) -> bool:
     """Whether the writer wrote what it does not remember, on a branch that is not checked out.
 
-    The memory is not synced. After a power cut it can be older than a segment that git has hidden meanwhile;
+    The state is not synced. After a power cut it can be older than a segment that git has hidden meanwhile;
     numbers and names would then be given twice.
     """
     if place.head.common is None:
@@ -88,9 +88,9 @@ def knows_more(place: Place, stream: str, writer: str, memory: Memory | None, li
             if name in listed or not name.startswith(writer) or not segments.is_segment(name):
                 continue
             number = segments.number_of(name)
-            if memory is None or number > memory.highest:
+            if state is None or number > state.highest:
                 return True
-            if number == memory.segment and _size(place, os.path.join(held, name)) > memory.size:
+            if number == state.segment and _size(place, os.path.join(held, name)) > state.size:
                 return True
     return False
 
@@ -111,7 +111,7 @@ def is_at_work(place: Place, writer: str) -> bool:
         root = durable.read_whole(place.fs, os.path.join(common, "holdfast", PLACES, writer)).decode().strip()
     except (OSError, UnicodeDecodeError):
         return False
-    return Identity(place.fs, os.path.join(root, "local"), lambda _: 0, place.tag).stored() == writer
+    return WriterIdentity(place.fs, os.path.join(root, "local"), lambda _: 0, place.tag).stored() == writer
 
 
 def _note_place(place: Place, writer: str) -> None:

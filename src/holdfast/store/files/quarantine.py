@@ -16,7 +16,7 @@ from holdfast.store.files import segments
 from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from holdfast.store.files.stream_reader import Place
+    from holdfast.store.files.place import Place
 
 
 def cut_torn_tail(fs: FileSystem, place: Place, stream: str, path: str, fd: int) -> segments.Mark:

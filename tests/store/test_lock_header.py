@@ -1,4 +1,4 @@
-"""The note of a stream may lag behind a handle that appends alone; nobody must notice."""
+"""The header of the lock file: what the writer of a stream knows."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ import time
 from pathlib import Path
 
 import holdfast
-from holdfast.store.files.engine import FilesStore
+from holdfast.store.files.lockfile import decode_header
 from holdfast.store.files.segments import name_of
-from holdfast.store.files.writer_state import decode_memory
 from holdfast.workspace.session import Session
-from holdfast.workspace.workspace import Workspace
 
 PROGRAM = """
 import os, signal, sys
@@ -27,10 +25,10 @@ session.workspace.close()
 """
 
 
-def noted(session: Session) -> tuple[int, int]:
-    """The size of the segment as the note has it, and as it is."""
+def stored(session: Session) -> tuple[int, int]:
+    """The size of the segment as the header has it, and as it is."""
     root = Path(session.workspace.where)
-    memory = decode_memory(
+    memory = decode_header(
         (root / "local" / "locks" / f"{session.stream.replace('/', '+')}.lock").read_bytes()
     )
     assert memory is not None
@@ -45,20 +43,16 @@ def burst(session: Session, count: int = 40) -> None:
         session.record("x.step", {"n": number})
 
 
-def test_the_note_lags_in_a_burst_and_is_right_after_closing(project: Path) -> None:
-    """Forty commits in a row do not write forty notes, and closing leaves the note as it should be."""
-    store = FilesStore(str(project / ".state"), clock=lambda: 1_800_000_000_000)  # no time passes
-    with Workspace(store, user="alice", by="alice") as workspace:
-        session = workspace.start("burst")
-        session.record("x.first", {})
-        burst(session)
-        size, real = noted(session)
-        assert size < real
-    size, real = noted(session)
-    assert size == real
+def test_the_header_is_right_after_every_commit(project: Path) -> None:
+    """Forty commits in a row: the header names the length of the segment after each of them."""
+    session = holdfast.open(project).start("burst")
+    for number in range(40):
+        session.record("x.step", {"n": number})
+        size, real = stored(session)
+        assert size == real
 
 
-def test_another_handle_goes_on_behind_a_lagging_note(project: Path) -> None:
+def test_handles_that_take_turns_write_one_segment(project: Path) -> None:
     """Two handles that take turns in bursts write one segment, and every commit is there once, in order."""
     one = holdfast.open(project).start("turns")
     two = holdfast.open(project).session(one.id)
@@ -71,16 +65,16 @@ def test_another_handle_goes_on_behind_a_lagging_note(project: Path) -> None:
     assert one.peek().faults == ()
 
 
-def test_numbers_are_noted_at_once(project: Path) -> None:
-    """A short id that was given out is in the note before the command returns: no branch can give it twice."""
+def test_numbers_are_stored_at_once(project: Path) -> None:
+    """A short id that was given out is in the header before the command returns: no branch can give it twice."""
     session = holdfast.open(project).start("numbers")
     burst(session)
     session.decide("now", because="it must not be forgotten")
-    size, real = noted(session)
+    size, real = stored(session)
     assert size == real
 
 
-def test_a_killed_process_leaves_a_note_that_the_next_one_reads_beyond(project: Path) -> None:
+def test_a_killed_process_leaves_a_header_that_the_next_one_uses(project: Path) -> None:
     """After kill -9 in the midst of a burst the next process continues the same segment."""
     session = holdfast.open(project, user="alice").start("killed")
     for how, version in (("die", 41), ("close", 81), ("die", 121)):

@@ -17,10 +17,10 @@ from holdfast.core.codec import GENESIS, Commit, Draft, Event, content_of, encod
 from holdfast.core.fold import blank, fold
 from holdfast.core.ids import ZERO, next_id
 from holdfast.errors import Conflict
-from holdfast.store.files.engine import FilesStore
+from holdfast.recovery.files_store import FilesStore
 from holdfast.store.files.journal import JournalPolicy
+from holdfast.store.files.lockfile import decode_header
 from holdfast.store.files.segments import name_of
-from holdfast.store.files.writer_state import decode_memory
 from holdfast.store.protocol import AppendContext, Appended, Cursor, PrebuiltCommit, PreparedCommit
 from holdfast.workspace import scaffold
 
@@ -136,7 +136,7 @@ def test_a_number_that_was_given_out_in_a_crowd_is_noted(pair: tuple[Writer, Wri
     for writer in (two, one, two):
         writer.append()
     (lock,) = (tmp_path / ".state" / "local" / "locks").iterdir()
-    memory = decode_memory(lock.read_bytes())
+    memory = decode_header(lock.read_bytes())
     assert memory is not None
     assert memory.numbers == {"D": 7}
 

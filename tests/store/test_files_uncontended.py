@@ -1,4 +1,4 @@
-"""One handle behind its own last commit: the short way leaves what the long way leaves, and sees as much."""
+"""One handle that appends after its own last commit: it writes what any other would, and sees what happens."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.store.short_ways import watch
-from tests.store.test_files_crowded import (
+from tests.store.test_files_contended import (
     STREAM,
     Writer,
     forget_the_note,
@@ -21,39 +20,38 @@ from tests.store.test_files_crowded import (
     segments,
     tear,
 )
+from tests.store.unchanged import watch
 
 from holdfast.core.codec import Draft, Event, content_of
 from holdfast.errors import Conflict
-from holdfast.store.files.engine import FilesStore
-from holdfast.store.files.fast_append import StreamAlone
+from holdfast.recovery.files_store import FilesStore
 from holdfast.store.files.journal import BLOCK, JournalPolicy
+from holdfast.store.files.lockfile import decode_header
 from holdfast.store.files.segments import FULL
-from holdfast.store.files.stream_note import ALONE, LAG_MS
-from holdfast.store.files.writer_state import decode_memory
 from holdfast.store.protocol import Appended, Cursor, PrebuiltCommit, PreparedCommit
 
 
 @pytest.fixture
-def short_ways(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """For each append that tried the short way, whether it could be gone."""
-    return watch(monkeypatch, StreamAlone, "_append_alone")
+def unchanged(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """For each append, whether nothing had changed since its cursor."""
+    return watch(monkeypatch)
 
 
 @pytest.fixture
-def writer(tmp_path: Path, short_ways: list[bool]) -> Writer:
-    """A writer in a git repository that has gone the short way for a while."""
+def writer(tmp_path: Path, unchanged: list[bool]) -> Writer:
+    """A writer in a git repository that nobody has disturbed for a while."""
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "HEAD").write_text("1" * 40)
     writer = Writer(tmp_path, busy=True)
     writer.append()
     time.sleep(0.06)  # the folder's time stamp has settled
-    for _ in range(ALONE + 4):
+    for _ in range(12):
         writer.append()
-    assert short_ways[-ALONE:] == [True] * ALONE
+    assert unchanged[-8:] == [True] * 8
     return writer
 
 
-BEFORE = 1 + ALONE + 4
+BEFORE = 1 + 12
 
 
 class Twin:
@@ -82,13 +80,15 @@ class Twin:
     def noted(self) -> list[Any]:
         """What the note says, but for the inode that it lies in."""
         (lock,) = (self.folder / ".state" / "local" / "locks").iterdir()
-        memory = decode_memory(lock.read_bytes())
+        memory = decode_header(lock.read_bytes())
         assert memory is not None
-        return [getattr(memory, name) for name in memory.__slots__ if name not in ("node", "lasting", "seed")]
+        return [
+            getattr(memory, name) for name in memory.__slots__ if name not in ("node", "fixed", "fixed_crc")
+        ]
 
 
 STEPS = st.lists(
-    st.tuples(st.sampled_from([0, 30, 200, 5000, 9000]), st.sampled_from([0, 1, LAG_MS])),
+    st.tuples(st.sampled_from([0, 30, 200, 5000, 9000]), st.sampled_from([0, 1, 100])),
     min_size=5,
     max_size=40,
 )
@@ -96,23 +96,23 @@ STEPS = st.lists(
 
 @settings(max_examples=40, deadline=None)
 @given(steps=STEPS)
-def test_the_short_way_leaves_what_the_long_way_leaves(
+def test_a_prebuilt_commit_leaves_what_a_rule_leaves(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int]]
 ) -> None:
-    """Whatever is written when: segment, note, cursor and answer are the same, byte for byte, on both ways."""
+    """Whatever is written when: segment, header, cursor and answer are the same, byte for byte."""
     short, long = (Twin(tmp_path_factory.mktemp(name)) for name in ("short", "long"))
     long.now = short.now
     gone: list[bool] = []
     for length, later in steps:
         with pytest.MonkeyPatch.context() as patch:
-            tried = watch(patch, StreamAlone, "_append_alone")
+            tried = watch(patch)
             one = short.append(length, later, known=True)
         gone += tried
         two = long.append(length, later, known=False)
-        assert one._replace(cursor=None) == two._replace(cursor=None)
-        assert [one.cursor[key] for key in "nhef"] == [two.cursor[key] for key in "nhef"]
+        assert one == two
         assert short.noted() == long.noted()
-    assert gone[2:] == [True] * (len(steps) - 3)  # the first one makes the folder, two find out how it stands
+    # The first append creates the folder, the second finds that it has changed.
+    assert gone == [False, False] + [True] * (len(steps) - 2)
     (one_segment,), (two_segment,) = segments(short.folder), segments(long.folder)
     assert one_segment.name == two_segment.name
     assert one_segment.read_bytes() == two_segment.read_bytes()
@@ -126,34 +126,34 @@ def test_the_short_way_leaves_what_the_long_way_leaves(
     [(merge_a_clone, 2), (move_head, 1), (tear, 1), (forget_the_note, 1)],
     ids=["merge", "head", "torn", "note"],
 )
-def test_the_short_way_is_not_gone_when_something_happened(
+def test_what_happened_is_seen(
     writer: Writer,
     tmp_path: Path,
-    short_ways: list[bool],
+    unchanged: list[bool],
     disturb: Callable[[Path], None],
     version: int,
 ) -> None:
-    """A merged segment, a moved HEAD, a torn tail or a lost note: the next append sees it and goes the long way."""
+    """A merged segment, a moved HEAD, a torn tail or a lost note: the next append sees it."""
     disturb(tmp_path)
     done = writer.append()
-    assert short_ways[-1] is False
+    assert unchanged[-1] is False
     assert done.version == BEFORE + version
     fresh = Writer(tmp_path).store
     assert fresh.read(STREAM).version == BEFORE + version
     assert [fault for fault in fresh.check() if not fault.harmless] == []
 
 
-def test_the_short_way_sees_others(writer: Writer, tmp_path: Path, short_ways: list[bool]) -> None:
+def test_commits_of_others_are_seen(writer: Writer, tmp_path: Path, unchanged: list[bool]) -> None:
     """A commit of another process is seen by the plan before the next one is written behind it."""
     other = Writer(tmp_path, busy=True)
     theirs = other.append().commit.id
     done = writer.append()
-    assert short_ways[-1] is False
+    assert unchanged[-1] is False
     assert len(writer.seen) == 1
     assert (done.version, done.commit.id > theirs) == (BEFORE + 2, True)
 
 
-def test_the_short_way_does_not_follow_a_replaced_segment(writer: Writer, tmp_path: Path) -> None:
+def test_a_replaced_segment_is_not_followed(writer: Writer, tmp_path: Path) -> None:
     """Where a program put another file in the place of the segment, nothing is written into the one that is gone."""
     (segment,) = segments(tmp_path)
     copy = tmp_path / "copy"
@@ -163,16 +163,16 @@ def test_the_short_way_does_not_follow_a_replaced_segment(writer: Writer, tmp_pa
     assert Writer(tmp_path).store.read(STREAM).version == BEFORE + 1
 
 
-def test_an_expected_version_is_checked_on_the_short_way(writer: Writer, short_ways: list[bool]) -> None:
+def test_an_expected_version_is_checked(writer: Writer, unchanged: list[bool]) -> None:
     """Who expects another version is refused, nothing is written, and the next append is none the wiser."""
     with pytest.raises(Conflict):
         writer.append(expect=BEFORE - 1)
     assert writer.append(expect=BEFORE).version == BEFORE + 1
-    assert short_ways[-1]
+    assert unchanged[-1]
     assert writer.store.check() == []
 
 
-def test_a_full_segment_ends_the_short_way(writer: Writer, tmp_path: Path) -> None:
+def test_a_full_segment_is_not_appended_to(writer: Writer, tmp_path: Path) -> None:
     """In git, a segment that has reached its length is not appended to, whichever way the commits came."""
     text = "word " * 50_000
     for _ in range(FULL // len(text) + 2):

@@ -14,8 +14,7 @@ from holdfast.core.stream import flat as flattened
 from holdfast.core.stream import is_stream_name
 from holdfast.fs import durable
 from holdfast.fs.port import SEEK_END
-from holdfast.recovery import pins, quarantine
-from holdfast.store.files import journal, segments
+from holdfast.store.files import journal, pins, quarantine, segments
 from holdfast.store.files.padding import line_of
 from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING, Record
@@ -23,8 +22,8 @@ from holdfast.typed import TYPE_CHECKING, Record
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.store.files.stream import StreamFiles
-    from holdfast.store.files.stream_reader import Place
+    from holdfast.store.files.place import Place
+    from holdfast.store.files.stream import Stream
 
 _BACK = 1 << 16
 
@@ -35,13 +34,13 @@ def waiting(place: Place, flat: str) -> list[str]:
     return [os.path.join(folder, name) for name in _names(place) if journal.stream_of(name) == flat]
 
 
-def make_all_sound(place: Place, handle_of: Callable[[str], StreamFiles]) -> None:
+def recover_all(place: Place, handle_of: Callable[[str], Stream]) -> None:
     """Take over the journals of all streams, also of those that nobody opens any more."""
     for stream in sorted({journal.stream_of(name).replace("+", "/") for name in _names(place)}):
         if is_stream_name(stream):
             handle = handle_of(stream)
             with handle.mutex:
-                handle.make_sound()
+                handle.recover()
 
 
 def lines_for(place: Place, stream: str, name: str) -> list[bytes]:
@@ -78,7 +77,7 @@ def _entries(place: Place, fd: int) -> list[journal.Entry]:
     return list(journal.entries_in(durable.read_range(place.fs, fd, 0, place.fs.seek(fd, 0, SEEK_END))))
 
 
-def take_over(place: Place, handle: StreamFiles, paths: list[str]) -> None:
+def take_over(place: Place, handle: Stream, paths: list[str]) -> None:
     """Put back what is in the journals of dead processes, and remove them. The caller holds the stream."""
     dead: list[tuple[str, int]] = []
     try:
@@ -120,9 +119,11 @@ def left(place: Place, stream: str, paths: list[str]) -> tuple[Fault, ...]:
     finally:
         for _, fd in dead:
             place.fs.close(fd)
-    what = "the journal of a process that died; commits in it may be missing here"
-    action = "the first command that can write to the workspace takes it over"
-    return tuple(Fault(stream, os.path.relpath(path, place.root), what, action=action) for path, _ in dead)
+    if not dead:
+        return ()
+    from holdfast.store.faults import PENDING_JOURNAL
+
+    return tuple(Fault(PENDING_JOURNAL, stream, os.path.relpath(path, place.root)) for path, _ in dead)
 
 
 class _Sound(Record):
@@ -134,7 +135,7 @@ class _Sound(Record):
     """Of the lines that were looked at."""
 
 
-def _put_back(place: Place, handle: StreamFiles, name: str, entries: list[journal.Entry]) -> None:
+def _put_back(place: Place, handle: Stream, name: str, entries: list[journal.Entry]) -> None:
     fd = _open_segment(place, handle, name)
     if fd < 0:
         return  # archived, forgotten, or taken away by git together with the link that is kept
@@ -163,10 +164,10 @@ def _put_back(place: Place, handle: StreamFiles, name: str, entries: list[journa
         place.fs.close(fd)
 
 
-def _open_segment(place: Place, handle: StreamFiles, name: str) -> int:
+def _open_segment(place: Place, handle: Stream, name: str) -> int:
     """The segment, or the link that is kept of it where git took it out of the tree; -1 where there is neither, or the
     link is another worktree's: then this is a copy of its journal."""
-    paths = [os.path.join(handle.folder, name)]
+    paths = [os.path.join(handle.segments.folder, name)]
     writer = segments.writer_of(name)
     if writer == place.identity.stored() or not pins.is_at_work(place, writer):
         paths += [os.path.join(folder, flattened(handle.stream), name) for folder in pins.folders(place)]
@@ -178,7 +179,7 @@ def _open_segment(place: Place, handle: StreamFiles, name: str) -> int:
     return -1
 
 
-def _git_has(place: Place, handle: StreamFiles, name: str) -> bool:
+def _git_has(place: Place, handle: Stream, name: str) -> bool:
     """Whether a git commit may have the segment already: then it stays as it is (I2)."""
     return place.head.may_be_staged(f"{segments.EVENTS}/{handle.stream}/{name}")
 
@@ -225,19 +226,17 @@ def _follows(pieces: list[bytes], previous: str) -> bool:
     return True
 
 
-def _bring_elsewhere(place: Place, handle: StreamFiles, name: str, fd: int, missing: list[bytes]) -> None:
+def _bring_elsewhere(place: Place, handle: Stream, name: str, fd: int, missing: list[bytes]) -> None:
     """The segment has been changed under the journal, or git has it: what the stream lacks goes to a new one,
     chained anew."""
-    from holdfast.recovery import restore
-
     present = {codec.id_of(line) for line in handle.read(None).lines}
     data = durable.read_range(place.fs, fd, 0, place.fs.seek(fd, 0, SEEK_END))
-    present.update(codec.id_of(line) for line in restore.whole_lines(data))  # it may be out of the tree
+    present.update(codec.id_of(line) for line in segments.whole_lines(data))  # it may be out of the tree
     lost = [piece for piece in missing if codec.id_of(line_of(piece[:-1])) not in present]
     handle.sync_segment(name, fd)
     if lost:
         path = handle.take_number(name)
-        content = restore.tied(handle.stream, os.path.basename(path), b"".join(lost))
+        content = segments.rechained(handle.stream, os.path.basename(path), b"".join(lost))
         durable.replace(place.fs, path, content, tag=place.tag, durable=True)
-        durable.fsync_dirs(place.fs, handle.folder, os.path.dirname(place.root))
+        durable.fsync_dirs(place.fs, handle.segments.folder, os.path.dirname(place.root))
         pins.keep(place, handle.stream, path)

@@ -1,0 +1,153 @@
+"""The files engine with all that repairs it: check, forget, archive, and what git can take away or give back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from holdfast.core.stream import is_stream_name
+from holdfast.fs import posix
+from holdfast.fs.port import FileSystem
+from holdfast.git.refs import UNSEARCHED, Repository
+from holdfast.store.files.engine import FilesEngine, random_bits
+from holdfast.store.files.journal import JournalPolicy
+from holdfast.store.files.segments import EVENTS
+from holdfast.store.oserror import translate_oserror
+from holdfast.store.protocol import ARCHIVE, ATTACHMENTS, GIT, LISTING, Fault
+
+_EXTENSIONS = frozenset([ARCHIVE, ATTACHMENTS, GIT, LISTING])
+
+
+class FilesStore(FilesEngine):
+    """A workspace folder, with the optional protocols of the files engine."""
+
+    def __init__(
+        self,
+        root: str,
+        *,
+        clock: Callable[[], int],
+        fs: FileSystem = posix,
+        bits: Callable[[int], int] = random_bits,
+        journal_policy: JournalPolicy | None = None,
+        repository: Repository | None = UNSEARCHED,
+    ) -> None:
+        super().__init__(
+            root, clock=clock, fs=fs, bits=bits, journal_policy=journal_policy, repository=repository
+        )
+        self.capabilities = self.capabilities._replace(extensions=_EXTENSIONS)
+
+    def forget(self, stream: str) -> None:
+        from holdfast.recovery import fsck, restore
+
+        handle = self._handle(stream)
+        with handle.mutex:
+            try:
+                restore.put_back(self._place, [stream], self._handle)  # what is another's must not go with it
+                try:
+                    with handle.lock:
+                        handle.recover()  # what dead processes left of it goes too
+                        fsck.remove_stream(self._place, stream)
+                finally:
+                    handle.close()
+            except OSError as error:
+                raise translate_oserror(error, stream) from error
+
+    def archive(self, stream: str) -> None:
+        """Move a session to ``history/``, its segments joined into one. Repeating after a death completes it."""
+        handle = self._handle(stream)
+        with handle.mutex:
+            from holdfast.recovery import archive
+
+            try:
+                try:
+                    with handle.lock:
+                        archive.archive(self._place, handle)
+                finally:
+                    handle.close()
+            except OSError as error:
+                raise translate_oserror(error, stream) from error
+
+    def archived(self) -> list[str]:
+        """The streams that lie in ``history/``, oldest first."""
+        from holdfast.recovery import archive
+
+        try:
+            return archive.archived(self._place)
+        except OSError as error:
+            raise translate_oserror(error, "history") from error
+
+    def has_archive(self) -> bool:
+        """Whether anything lies in ``history/``, without looking into it."""
+        return bool(self._folders("history"))
+
+    def size_of(self, stream: str) -> int:
+        """Bytes on the disk, over all files of a stream."""
+        from holdfast.recovery import archive
+
+        try:
+            return archive.size(self._place, stream)
+        except OSError as error:
+            raise translate_oserror(error, stream) from error
+
+    def check(self, *, fix: bool = False) -> list[Fault]:
+        from holdfast.recovery import fsck, restore
+
+        try:
+            faults = fsck.stray_files(self._place, fix=fix)
+            if fix:
+                faults += restore.put_back(self._place, [*self.streams(), *self.archived()], self._handle)
+                faults += self.salvage()
+            else:
+                faults += restore.salvage(self._place, self._handle, fix=False)
+            streams = sorted({*self.streams(), *self.archived()})
+            return faults + fsck.check_streams(self._place, streams, self._handle, fix=fix)
+        except OSError as error:
+            raise translate_oserror(error, self.root) from error
+
+    def pinned_sessions(self, known: set[str]) -> list[str]:
+        """Sessions of which commits are only kept out of git's reach, or of which nothing is ``known`` but that."""
+        from holdfast.recovery import restore
+
+        return restore.pinned_sessions(self._place, self._handle, known)
+
+    def stream_at(self, folder: str) -> str:
+        """The stream whose files or segments lie in a folder (relative to the workspace), live or archived; or none."""
+        folder = folder.removeprefix(f"{EVENTS}/")
+        if not folder.startswith("history/"):
+            return folder if is_stream_name(folder) else ""
+        from holdfast.recovery import archive
+
+        return next((s for s in self.archived() if archive.folder_of(self._place, s) == folder), "")
+
+    def settle_conflict(self, path: str) -> bool:
+        """Join all sides of a segment (relative to the workspace) that a merge left in conflict. False if it is one of
+        another stream, which ``check`` puts back."""
+        from holdfast.recovery import restore
+
+        stream = self.stream_at(os.path.dirname(path))
+        handle = self._handle(stream)
+        with handle.mutex:
+            try:
+                with handle.lock:
+                    return restore.unmerged(self._place, stream, path)
+            except OSError as error:
+                raise translate_oserror(error, path) from error
+
+    def put_back(self, path: str) -> list[str]:
+        """Move a file that a merge put into the folder of another session to where it was added."""
+        from holdfast.recovery import misplaced_files
+
+        try:
+            return misplaced_files.put_back(self._place, path)
+        except OSError as error:
+            raise translate_oserror(error, path) from error
+
+    def salvage(self) -> list[Fault]:
+        """Bring back commits and texts that git removed from the working tree before a git commit had them."""
+        from holdfast.recovery import message_texts, restore
+
+        try:
+            faults = restore.salvage(self._place, self._handle)
+            return faults + message_texts.bring_back(self._place, self._handle, self.folder_of)
+        except OSError as error:
+            raise translate_oserror(error, self.root) from error

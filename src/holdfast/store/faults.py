@@ -1,0 +1,233 @@
+"""The kinds of faults, and how each one reads to people.
+
+A ``Fault`` (``store.protocol``) is data: its kind, where it is, what the kind's sentence needs, and what was done
+about it. Programs compare kinds and outcomes, which are stable; the sentences below are the only ones, and may change.
+``docs/reference/faults.md`` lists every kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from holdfast.errors import Hint, Use
+from holdfast.typed import Any
+
+# -- kinds: the log ---------------------------------------------------------------------------------------
+
+DAMAGED_LINE = "damaged-line"
+"""A line that cannot be read, or does not follow the one before it. Data: ``problem``, ``used``."""
+MALFORMED_COMMIT = "malformed-commit"
+"""A line with a correct checksum that holds no valid commit. Data: ``problem``."""
+TORN_TAIL = "torn-tail"
+"""Bytes after the last complete line of a segment. Data: ``bytes``, ``own``."""
+DAMAGED_SEGMENT = "damaged-segment"
+"""A segment that was restored from git. Data: ``commits``, ``sources``, ``saved_as``."""
+BEHIND_GIT = "behind-git"
+"""A segment that lacks commits which git has. Data: ``commits``."""
+REMOVED_COMMITS = "removed-commits"
+"""Commits that git removed from the working tree before a git commit had them. Data: ``commits``."""
+REMOVED_TEXT = "removed-text"
+"""A message text that git removed from the working tree before a git commit had it."""
+PENDING_JOURNAL = "pending-journal"
+"""The journal of a process that died, where nothing can be written."""
+MISPLACED_SEGMENT = "misplaced-segment"
+"""A segment in the folder of another stream. Data: ``owner``, if known."""
+NOT_A_SEGMENT = "not-a-segment"
+"""A file among the segments that is none."""
+MISSING_OWNER = "missing-owner"
+"""An archive without the file that names its stream."""
+IGNORED_BY_GIT = "ignored-by-git"
+"""Segments that git ignores. Data: ``others``, how many besides this one."""
+TEMP_FILE = "temp-file"
+"""A temporary file of a process that died."""
+QUARANTINED = "quarantined"
+"""A file in quarantine. Data: ``report``."""
+
+# -- kinds: databases -------------------------------------------------------------------------------------
+
+DAMAGED_DATABASE = "damaged-database"
+"""The engine's own check found something. Data: ``problem``."""
+DANGLING_ROW = "dangling-row"
+"""A row that refers to a missing row. Data: ``parent``."""
+MISSING_ROWS = "missing-rows"
+"""Rows of a stream that are gone. Data: ``last``."""
+UNORDERED_ID = "unordered-id"
+"""A commit whose id is not later than the one before it."""
+WRONG_COLUMNS = "wrong-columns"
+"""Columns that differ from the line that they repeat."""
+INVALID_STREAM = "invalid-stream"
+"""A stream whose name is not allowed. Data: ``problem``."""
+
+# -- kinds: views, merges, surroundings ------------------------------------------------------------------
+
+CONFLICT = "conflict"
+"""A file that a merge left in conflict. Data: ``moved_to``, if it was moved."""
+CONFLICT_MARKERS = "conflict-markers"
+"""Conflict markers in a file. Data as for ``damaged-segment``, if it is a segment; ``owned``: holdfast wrote it all."""
+STALE_VIEW = "stale-view"
+"""A view that does not show the state."""
+EDITED_VIEW = "edited-view"
+"""A view that a person edited."""
+TRACKED_VIEW = "tracked-view"
+"""A view that a merge brought into git, in a workspace that keeps views out of it."""
+UNWRITTEN_VIEW = "unwritten-view"
+"""A view or page that could not be written. The commit is stored. Data: ``problem``."""
+NOT_STAGED = "not-staged"
+"""Git did not stage healed files."""
+INVALID_SETTINGS = "invalid-settings"
+"""A setting in config.toml that is not allowed. Data: ``problem``."""
+LOCAL_PRESENCE = "local-presence"
+"""Presence is not shared, because the git directory cannot be written."""
+HOOK_ERRORS = "hook-errors"
+"""Errors in hooks of agent hosts. Data: ``errors``, ``last``."""
+
+# -- outcomes: what was done about a fault ------------------------------------------------------------------
+
+CUT_OFF = "cut-off"
+MERGED = "merged"
+MOVED = "moved"
+RECOVERED = "recovered"
+REGENERATED = "regenerated"
+REMOVED = "removed"
+RESTORED = "restored"
+REWRITTEN = "rewritten"
+SETTLED = "settled"
+UNTRACKED = "untracked"
+
+Data = dict[str, Any]
+
+
+def what(kind: str, data: Data) -> str:
+    """What is wrong, as a sentence without a full stop."""
+    said = _WHAT[kind]
+    return said if isinstance(said, str) else said(data)
+
+
+def action(kind: str, data: Data, done: str) -> Hint:
+    """What was done about it, or what can be done."""
+    if done:
+        said = _DONE[done]
+        return Hint(said if isinstance(said, str) else said(data))
+    remedy = _REMEDY.get(kind, _NONE)
+    return remedy if isinstance(remedy, Hint) else remedy(data)
+
+
+def _problem(data: Data) -> str:
+    return str(data["problem"])
+
+
+def _commits(data: Data) -> str:
+    count = data["commits"]
+    return f"{count:,} {'commit' if count == 1 else 'commits'}"
+
+
+def _ignored(data: Data) -> str:
+    others = data["others"]
+    more = f", and {others:,} more {'segment' if others == 1 else 'segments'}" if others else ""
+    return f"git ignores it{more}"
+
+
+def _hook_errors(data: Data) -> str:
+    count = data["errors"]
+    return f"{count:,} {'error' if count == 1 else 'errors'} in hooks, the last: {data['last']}"
+
+
+def _owner(data: Data) -> str:
+    return f"a segment of {data.get('owner') or 'another session'}"
+
+
+_WHAT: dict[str, str | Callable[[Data], str]] = {
+    DAMAGED_LINE: _problem,
+    MALFORMED_COMMIT: _problem,
+    TORN_TAIL: lambda data: f"{data['bytes']:,} bytes after the last complete line",
+    DAMAGED_SEGMENT: "a damaged segment",
+    BEHIND_GIT: lambda data: f"it lacks {_commits(data)} that git has",
+    REMOVED_COMMITS: lambda data: (
+        f"{_commits(data)} that git removed from the working tree before a git commit had them"
+    ),
+    REMOVED_TEXT: "a text that git removed from the working tree before a git commit had it",
+    PENDING_JOURNAL: "the journal of a process that died; its commits may be missing here",
+    MISPLACED_SEGMENT: _owner,
+    NOT_A_SEGMENT: "not a segment",
+    MISSING_OWNER: "the file that names the stream is missing",
+    IGNORED_BY_GIT: _ignored,
+    TEMP_FILE: "a leftover temporary file",
+    QUARANTINED: lambda data: str(data["report"]),
+    DAMAGED_DATABASE: _problem,
+    DANGLING_ROW: lambda data: f"refers to nothing in {data['parent']}",
+    MISSING_ROWS: lambda data: f"missing, up to row {data['last']}",
+    UNORDERED_ID: "its id is not later than the one before",
+    WRONG_COLUMNS: "the id or op column differs from the line",
+    INVALID_STREAM: _problem,
+    CONFLICT: "a merge left it in conflict",
+    CONFLICT_MARKERS: "conflict markers of a merge",
+    STALE_VIEW: "the view is stale or damaged",
+    EDITED_VIEW: "the view was edited by hand",
+    TRACKED_VIEW: "a view that a merge brought into git",
+    UNWRITTEN_VIEW: lambda data: f"could not be written: {data['problem']}",
+    NOT_STAGED: "git did not stage the healed files",
+    INVALID_SETTINGS: _problem,
+    LOCAL_PRESENCE: "the git directory cannot be written, so other worktrees do not see who works here",
+    HOOK_ERRORS: _hook_errors,
+}
+
+_NONE = Hint()
+_REMEDY: dict[str, Hint | Callable[[Data], Hint]] = {
+    DAMAGED_LINE: lambda data: Hint(
+        "the commit in this line is used" if data["used"] else "this line is not used, all others are"
+    ),
+    MALFORMED_COMMIT: Hint("not part of the state"),
+    TORN_TAIL: lambda data: (
+        Hint("not read; ", Use("doctor.fix"), " moves it to quarantine")
+        if data["own"]
+        else Hint("another writer's; not read")
+    ),
+    BEHIND_GIT: Hint(Use("doctor.fix"), " restores them from git"),
+    REMOVED_COMMITS: Hint(Use("heal"), " recovers them"),
+    PENDING_JOURNAL: Hint("the first command that can write to the workspace replays it"),
+    MISPLACED_SEGMENT: Hint("not read; ", Use("heal"), " moves it where it belongs"),
+    NOT_A_SEGMENT: Hint("not read"),
+    MISSING_OWNER: Hint(Use("doctor.fix"), " writes it again"),
+    IGNORED_BY_GIT: Hint("no git commit will have it; `git check-ignore -v` names the pattern"),
+    TEMP_FILE: Hint(Use("doctor.fix"), " removes it"),
+    QUARANTINED: Hint("kept for inspection"),
+    WRONG_COLUMNS: Hint(Use("doctor.fix"), " sets them from the line"),
+    CONFLICT: Hint("holdfast leaves it as it is: edit it"),
+    CONFLICT_MARKERS: lambda data: (
+        Hint(Use("heal"), " regenerates it")
+        if data.get("owned")
+        else Hint("holdfast leaves it as it is: edit it")
+    ),
+    STALE_VIEW: Hint("the next command regenerates it"),
+    EDITED_VIEW: Hint("left as it is; ", Use("sync"), " shows the changes and takes them in"),
+    UNWRITTEN_VIEW: Hint("the next command writes it again"),
+    NOT_STAGED: Hint("stage them with `git add`"),
+    INVALID_SETTINGS: Hint("correct it; until then nothing is written"),
+    LOCAL_PRESENCE: Hint("to share it, allow writing to holdfast/ in the git directory"),
+    HOOK_ERRORS: Hint("fix the cause, then remove the file"),
+}
+
+
+def _restored(data: Data) -> str:
+    sources = data.get("sources")
+    origin = ", ".join(f"{count} from {where}" for where, count in sources.items()) if sources else ""
+    saved = f"; the damaged file is {data['saved_as']}" if data.get("saved_as") else ""
+    return f"restored {_commits(data)} ({origin or 'all were in the file'}){saved}"
+
+
+def _moved(data: Data) -> str:
+    return f"moved to {', '.join(data['moved_to'])}" if data.get("moved_to") else "moved where it belongs"
+
+
+_DONE: dict[str, str | Callable[[Data], str]] = {
+    CUT_OFF: "moved to local/quarantine/",
+    MERGED: "merged from all sides",
+    MOVED: _moved,
+    RECOVERED: "recovered",
+    REGENERATED: "regenerated",
+    REMOVED: "removed",
+    RESTORED: _restored,
+    REWRITTEN: "written again",
+    SETTLED: "settled",
+    UNTRACKED: "no longer tracked",
+}

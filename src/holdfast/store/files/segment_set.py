@@ -1,0 +1,448 @@
+"""The segments of one stream: which there are, where they lie, and what is in them beyond a cursor."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+from holdfast.core import codec, ids
+from holdfast.fs import durable
+from holdfast.fs.port import SEEK_END
+from holdfast.store.files import segments
+from holdfast.store.files.segments import UNREAD, Mark
+from holdfast.store.protocol import LONG_TAIL, Fault, Tail
+from holdfast.typed import TYPE_CHECKING, Any, Record
+
+if TYPE_CHECKING:
+    from holdfast.fs.port import FileSystem
+    from holdfast.store.files.place import Place
+
+_IN_MEMORY = 8 << 20
+"""Streams up to this size are read whole at once; larger ones in a second, streaming pass."""
+_SETTLED_NS = 50_000_000
+"""A folder whose modification time is younger than this can change again without its time changing."""
+_MAX_FAULTS = 20
+SUM_AND_END = codec.SUM_LENGTH + len('"}\r\n')
+
+Problem = tuple[str, str, bool]
+"""A damaged line: segment and line number, what is wrong with it, and whether its commit is used all the same."""
+
+
+class Cursor(Record):
+    """How far a stream was read. A value: equal cursors stand at the same place, whoever made them."""
+
+    marks: dict[str, Mark]
+    """How far each segment was read."""
+    version: int
+    head: str
+    problems: tuple[Problem, ...]
+    """The last damaged lines before it."""
+
+
+def cursor_of(value: Any) -> Cursor | None:
+    """The cursor in a value that may have gone through JSON; None if it is none of this engine's."""
+    if type(value) is Cursor:
+        return value
+    try:
+        marks, version, head, problems = value
+        typed = {name: Mark(*mark) for name, mark in marks.items()}
+        if type(version) is not int or type(head) is not str:
+            return None
+        return Cursor(typed, version, head, tuple((str(w), str(p), bool(u)) for w, p, u in problems))
+    except (TypeError, ValueError, AttributeError):
+        return None
+
+
+class OpenSegment:
+    """The segment that a handle appends to."""
+
+    __slots__ = ("fd", "name", "node", "opening", "path")
+
+    def __init__(self, stream: str, name: str, path: str, fd: int, node: int) -> None:
+        self.name = name
+        self.path = path
+        self.fd = fd
+        self.node = node
+        self.opening = segments.opening_of(stream, name)
+        """How its lines begin."""
+
+
+class SegmentSet:
+    """The segments of one stream, live and archived."""
+
+    __slots__ = (
+        "_archived",
+        "_folder_fd",
+        "_folder_stamp",
+        "_fs",
+        "_growing",
+        "_listed",
+        "_place",
+        "_sync",
+        "_unordered",
+        "_verified",
+        "folder",
+        "generation",
+        "joined",
+        "open",
+        "stream",
+    )
+
+    def __init__(self, place: Place, stream: str, sync: Callable[[str, int], None]) -> None:
+        self.stream = stream
+        self.folder = segments.folder_of(place.root, stream)
+        self.joined = segments.joined_of(place.root, stream)
+        self._place = place
+        self._fs: FileSystem = place.fs
+        self._sync = sync
+        """Syncs a segment, and does what a failed sync calls for."""
+        self.open: OpenSegment | None = None
+        self._listed: list[str] = []
+        self._archived: frozenset[str] = frozenset()
+        self.generation = 0
+        """Counts the listings: what was known of files under an earlier one has to be checked again."""
+        self._folder_fd = -1
+        """The stream's folder: asking a handle is quicker than walking down a path."""
+        self._folder_stamp = -1
+        self._verified: dict[str, Mark] = {}
+        """How far each segment of this listing was read, and checked, by this handle."""
+        self._unordered: frozenset[str] = frozenset()
+        self._growing: str | None = None
+        """The one segment that this writer may still append to; empty for none, None if it is not known yet."""
+
+    # -- which there are ----------------------------------------------------------------------------------
+
+    def names(self) -> list[str]:
+        """The segments' names, listed again only if the folder's modification time says that it may have changed."""
+        try:
+            stamp = self._fs.stat(self.folder).st_mtime_ns
+        except FileNotFoundError:
+            found = self._with_archived([])
+            if found != self._listed or not self.generation:
+                self._renew(found)
+            self._folder_stamp = -1
+            return self._listed
+        if stamp != self._folder_stamp:
+            self._renew(self._with_archived(self._own(self._fs.names(self.folder))))
+            now = self._place.clock() * 1_000_000
+            self._folder_stamp = stamp if stamp < now - _SETTLED_NS else -1
+        return self._listed
+
+    def listed(self) -> list[str]:
+        """The names as they were last listed."""
+        return self._listed
+
+    def list_again(self) -> None:
+        """List the folder now, whatever its modification time says."""
+        self._folder_stamp = -1
+        self.names()
+
+    def add(self, name: str) -> None:
+        """A segment was created."""
+        self._renew(sorted([*self._listed, name]))
+
+    def _renew(self, names: list[str]) -> None:
+        # The names may be the same and the files others: git replaces files, which only the folder's time shows.
+        self._listed = names
+        self.generation += 1
+        self._verified = {}
+        self._growing = None
+
+    def _with_archived(self, live: list[str]) -> list[str]:
+        """The names in the stream's folder, and those in the archive: joined ones, and others that a merge moved there
+        because git took the archiving for the renaming of a folder."""
+        self._archived = frozenset()
+        if self.joined:
+            try:
+                self._archived = frozenset(self._own(self._fs.names(self.joined))).difference(live)
+            except FileNotFoundError:
+                pass
+        return sorted([*live, *self._archived])
+
+    def _own(self, names: list[str]) -> list[str]:
+        return [name for name in names if segments.belongs(self.stream, name)]
+
+    def path_of(self, name: str) -> str:
+        return f"{self.joined if name in self._archived else self.folder}{os.sep}{name}"
+
+    def paths(self) -> list[str]:
+        """The files of all segments, live and archived."""
+        return [self.path_of(name) for name in self.names()]
+
+    def is_archived(self, name: str) -> bool:
+        return name in self._archived
+
+    def growing(self) -> str:
+        """The one segment that this writer may still append to: only its length changes between listings."""
+        if self._growing is None:
+            writer = self._place.identity.stored()
+            own = (
+                [n for n in self._listed if n.startswith(writer) and n not in self._archived]
+                if writer
+                else []
+            )
+            self._growing = max(own, key=segments.number_of) if own else ""
+        return self._growing
+
+    def writer_changed(self) -> None:
+        """Another segment may be the growing one now."""
+        self._growing = None
+
+    # -- the segment that is appended to ------------------------------------------------------------------
+
+    def node_of(self, name: str) -> int | None:
+        """The inode of a segment; None if it is gone."""
+        try:
+            return self._fs.stat(self.path_of(name)).st_ino
+        except FileNotFoundError:
+            return None
+
+    def open_for_append(self, name: str, node: int) -> None:
+        path = self.path_of(name)
+        self.open = OpenSegment(self.stream, name, path, self._fs.open(path, durable.APPEND), node)
+
+    def create(self, name: str) -> OpenSegment:
+        """A new segment. Its name is not yet durable."""
+        path = f"{self.folder}{os.sep}{name}"
+        try:
+            fd = self._fs.open(path, durable.CREATE)
+        except FileNotFoundError:
+            files = os.path.join(self._place.root, *self.stream.split("/"))  # for files that people put there
+            for folder in (self.folder, files):
+                durable.make_folders(self._fs, folder)
+            fd = self._fs.open(path, durable.CREATE)
+        self.open = OpenSegment(self.stream, name, path, fd, self._fs.stat_handle(fd).st_ino)
+        self.add(name)
+        return self.open
+
+    def size(self) -> int:
+        """The length of the open segment."""
+        assert self.open is not None
+        return self._fs.seek(self.open.fd, 0, SEEK_END)
+
+    def is_unchanged(self, size: int) -> bool:
+        """Whether the folder has not changed since it was listed, and the open segment has this length."""
+        if self.open is None:
+            return False
+        fs = self._fs
+        try:
+            if self._folder_fd < 0:
+                self._folder_fd = fs.open(self.folder, os.O_RDONLY)
+            folder = fs.stat_handle(self._folder_fd)
+        except OSError:
+            return False
+        if folder.st_mtime_ns != self._folder_stamp or not folder.st_nlink:
+            self._close_folder()  # there may be another one in its place
+            return False
+        return fs.seek(self.open.fd, 0, SEEK_END) == size
+
+    def close_segment(self) -> None:
+        if self.open is not None:
+            fd, self.open = self.open.fd, None
+            self._close(fd)
+
+    def close(self) -> None:
+        self.close_segment()
+        self._close_folder()
+
+    def _close_folder(self) -> None:
+        if self._folder_fd >= 0:
+            fd, self._folder_fd = self._folder_fd, -1
+            self._close(fd)
+
+    def _close(self, fd: int) -> None:
+        try:
+            self._fs.close(fd)
+        except OSError:
+            pass
+
+    # -- reading ------------------------------------------------------------------------------------------
+
+    def read(self, cursor: Any) -> Tail:
+        """What is beyond the cursor; everything if there is none or it does not fit."""
+        names = self.names()
+        if cursor is not None and (start := cursor_of(cursor)) is not None:
+            tail = self._read_beyond(names, start)
+            if tail is not None:
+                return tail
+        return self._read_all(names)
+
+    def after(self, cursor: Cursor, mark: Mark) -> Cursor:
+        """The cursor moved past a commit that was just written to the open segment."""
+        assert self.open is not None
+        marks = {**cursor.marks, self.open.name: mark}
+        if cursor.marks == self._verified:
+            self._verified = marks
+        return Cursor(marks, cursor.version + 1, mark.last, cursor.problems)
+
+    def backward(self) -> Iterator[bytes]:
+        """All commits, newest first. The stream was read before, so it is known which segments are out of order."""
+        return segments.merged([self._backward(name) for name in self.names()], newest_first=True)
+
+    def _backward(self, name: str) -> Iterator[bytes]:
+        path = self.path_of(name)
+        if name not in self._unordered:
+            return segments.backward(self._fs, path)
+        lines = segments.forward(self._fs, path, self._fs.stat(path).st_size)
+        return iter(sorted(lines, key=codec.id_of, reverse=True))
+
+    def _read_beyond(self, names: list[str], cursor: Cursor) -> Tail | None:
+        """What is new since the cursor; None if the cursor does not fit what is on disk."""
+        marks, version, head, problems = cursor
+        candidates = self._candidates(names, marks)
+        if candidates is None:
+            return None
+        lines: list[bytes] = []
+        changes: dict[str, Mark] = {}
+        found: list[Problem] = []
+        parts = 0
+        for name in candidates:
+            mark = marks.get(name, UNREAD)
+            part = self._read_segment_beyond(name, mark, trusted=self._verified.get(name) == mark)
+            if part is None or not part.ordered:
+                return None
+            if part.mark != mark:
+                changes[name] = part.mark
+            if part.lines:
+                lines += part.lines
+                version += len(part.lines)
+                parts += 1
+            found += [(f"{name}:{t.line}", t.what, t.kept) for t in part.troubles]
+        if parts > 1:
+            lines.sort(key=codec.id_of)
+            if any(codec.id_of(one) == codec.id_of(other) for one, other in pairwise(lines)):
+                return None  # a segment arrived together with a copy of it
+        if lines:
+            if codec.id_of(lines[0]) <= head:  # history arrived that belongs before what the reader has
+                return None
+            head = codec.id_of(lines[-1])
+            if len(lines) >= LONG_TAIL:
+                self._make_durable(names)
+        if changes:
+            problems = (*problems, *found)[-_MAX_FAULTS:]
+            cursor = Cursor({**marks, **changes}, version, head, problems)
+        self._verified = cursor.marks
+        return Tail(lines, cursor, version, head, False, self.faults(problems))
+
+    def _candidates(self, names: list[str], marks: dict[str, Mark]) -> list[str] | None:
+        """The segments that may have more than the marks say; None if a mark's segment is gone."""
+        if len(marks) == len(names) and marks == self._verified:
+            growing = self.growing()
+            return [growing] if growing else []
+        if not marks.keys() <= set(names):
+            return None
+        growing, verified = self.growing(), self._verified
+        return [
+            name
+            for name in names
+            if name == growing or name not in marks or marks[name] != verified.get(name)
+        ]
+
+    def _read_segment_beyond(self, name: str, mark: Mark, trusted: bool) -> segments.Part | None:
+        path = self.path_of(name)
+        try:
+            found = self._fs.stat(path)
+        except FileNotFoundError:
+            return None
+        if found.st_size == mark.offset and (trusted or found.st_mtime_ns == mark.changed):
+            return segments.Part(mark, mark, [], [], True, 0)
+        if not mark.offset <= found.st_size <= mark.offset + _IN_MEMORY:
+            return None  # cut, or so much is new that it is better read as a stream
+        is_open = self.open is not None and path == self.open.path and found.st_ino == self.open.node
+        fd = self.open.fd if is_open and self.open else self._fs.open(path, os.O_RDONLY)
+        try:
+            if mark.offset and not self._ends_with(fd, mark):
+                return None
+            return segments.read_open_part(self._fs, fd, mark, found.st_size, found.st_mtime_ns)
+        finally:
+            if not is_open:
+                self._fs.close(fd)
+
+    def _ends_with(self, fd: int, mark: Mark) -> bool:
+        """Whether the line before the mark is the one that was read then."""
+        end = self._fs.read(fd, SUM_AND_END, max(0, mark.offset - SUM_AND_END))
+        whole = bool(mark.sum) and end.endswith(b"\n")
+        return whole and end.rstrip(b"\r\n").endswith(mark.sum.encode() + b'"}')
+
+    def _read_all(self, names: list[str]) -> Tail:
+        """Everything, from the first line on."""
+        size = sum(self._fs.stat(self.path_of(name)).st_size for name in names)
+        keep = size <= _IN_MEMORY
+        parts = {n: segments.read_part(self._fs, self.path_of(n), UNREAD, keep=keep) for n in names}
+        self._make_durable(names)
+        marks = {name: part.mark for name, part in parts.items()}
+        problems = tuple(
+            (f"{n}:{t.line}", t.what, t.kept) for n, part in parts.items() for t in part.troubles
+        )
+        self._unordered = frozenset(name for name, part in parts.items() if not part.ordered)
+        plain = not self._unordered and not _may_repeat(marks)
+        version = sum(mark.lines for mark in marks.values())
+        lines: Any
+        if keep:
+            collected = [line for part in parts.values() for line in part.lines]
+            collected.sort(key=codec.id_of)
+            lines = collected if plain else list(segments.merged([iter(collected)]))
+            version = len(lines)
+        else:
+            if not plain:
+                version = sum(1 for _ in self._stream_all(parts))
+            lines = self._stream_all(parts)
+        head = max((mark.last for mark in marks.values() if mark.last), default=ids.ZERO)
+        self._verified = marks
+        cursor = Cursor(marks, version, head, problems[-_MAX_FAULTS:])
+        return Tail(lines, cursor, version, head, True, self.faults(problems))
+
+    def _stream_all(self, parts: dict[str, segments.Part]) -> Iterator[bytes]:
+        iterators = []
+        for name, part in parts.items():
+            lines = segments.forward(self._fs, self.path_of(name), part.mark.offset)
+            iterators.append(lines if part.ordered else iter(sorted(lines, key=codec.id_of)))
+        return segments.merged(iterators)
+
+    def _make_durable(self, names: list[str]) -> None:
+        """Sync the growing segment, so that a snapshot made from this reading never outlives its commits (I6)."""
+        growing = self.growing()
+        if growing in names:
+            fd = self._fs.open(self.path_of(growing), os.O_RDONLY)
+            try:
+                self._sync(growing, fd)
+            finally:
+                self._fs.close(fd)
+
+    def faults(self, problems: tuple[Problem, ...]) -> tuple[Fault, ...]:
+        if not problems:
+            return ()
+        from holdfast.store.faults import DAMAGED_LINE
+
+        return tuple(
+            Fault(DAMAGED_LINE, self.stream, self._where(where), {"problem": what, "used": used})
+            for where, what, used in problems
+        )
+
+    def _where(self, place: str) -> str:
+        """A segment and a line, as a path from the workspace's folder on."""
+        path = self.path_of(place.partition(":")[0])
+        return f"{os.path.relpath(path, self._place.root)}:{place.partition(':')[2]}"
+
+
+def _is_joined(name: str) -> bool:
+    return name.startswith(segments.JOINED) and segments.is_segment(name)
+
+
+def _may_repeat(marks: dict[str, Mark]) -> bool:
+    """Whether two segments with ids of one writer overlap, which only a copy of a segment can do.
+
+    A copy can be in a segment of another writer: what counts is who wrote its commits. A joined one has all writers'.
+    """
+    if len(marks) > 1 and any(map(_is_joined, marks)):
+        return True
+    reach: dict[str, list[tuple[str, str]]] = {}
+    for mark in marks.values():
+        if mark.first:
+            reach.setdefault(mark.first[-ids.WRITER_LENGTH :], []).append((mark.first, mark.last))
+    for spans in reach.values():
+        spans.sort()
+        if any(earlier[1] >= later[0] for earlier, later in pairwise(spans)):
+            return True
+    return False

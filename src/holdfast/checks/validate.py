@@ -1,4 +1,4 @@
-"""Validate: do files and commits have the form that their schemas demand?"""
+"""Validate: do files and commits match their schemas?"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holdfast.errors import NotFound
 if TYPE_CHECKING:
     from holdfast.workspace.workspace import Workspace
 
-STATE = Rule("HF301", "error", "state.json differs from its schema", "The next command makes the view anew.")
+STATE = Rule("HF301", "error", "state.json differs from its schema", "The next command regenerates the view.")
 CONTRACT = Rule(
     "HF302", "error", "session-state.json breaks its contract", "`holdfast schema session-state` has it."
 )
@@ -23,11 +23,11 @@ DAMAGE = Rule("HF304", "error", "something in the store cannot be read", "Run `h
 UNREADABLE = Rule("HF305", "error", "a file that is not JSON", "Write whole files, atomically.")
 RULES = (STATE, CONTRACT, COMMIT, DAMAGE, UNREADABLE)
 MOST = 50
-"""Findings of one kind in one place."""
+"""The most findings of one rule per file."""
 
 
 def validate_workspace(workspace: Workspace) -> list[Finding]:
-    """Every commit, every view, and whatever the store itself finds."""
+    """Validate every commit and view, and run the store's own check."""
     found = [
         Finding(DAMAGE, f".state/{fault.where.partition(':')[0]}", _line(fault.where), fault.what)
         for fault in workspace.store.check()
@@ -42,7 +42,7 @@ def validate_workspace(workspace: Workspace) -> list[Finding]:
 
 
 def validate_file(path: str) -> list[Finding]:
-    """One file: ``session-state.json`` by its contract, ``state.json`` by ours, a segment line by line."""
+    """Validate one file: ``session-state.json`` by its contract, ``state.json`` by ours, a segment line by line."""
     try:
         with open(path, "rb") as file:
             data = file.read()

@@ -91,7 +91,7 @@ def test_no_command_stores_a_secret(
         for example in verb.examples:
             for words in variants(example):
                 if words[0] in ("batch", "init") and words[1:2] == ["run"]:
-                    continue  # runs a real command: tests/security/test_gate.py does that
+                    continue  # runs a real command: tests/security/test_secrets_filter.py does that
                 main([*words, "--json"])
                 printed = capsys.readouterr().out
                 if '"HF-SECRET"' in printed:

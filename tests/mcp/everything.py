@@ -178,7 +178,7 @@ class Everything:
         return False
 
     def idle(self) -> None:
-        """Nothing can wait here."""
+        """There is no deferred work."""
 
 
 def main() -> None:

@@ -16,8 +16,9 @@ import time
 from holdfast.fs import posix
 from holdfast.recovery.files_store import FilesStore
 from holdfast.testing.crash.wrapped import Wrapped
+from holdfast.workspace.clock import wall_clock
 from holdfast.workspace.setup import init
-from holdfast.workspace.workspace import Workspace, wall_clock
+from holdfast.workspace.workspace import Workspace
 
 FEW = 10
 ROUNDS = 25

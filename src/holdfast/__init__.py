@@ -11,8 +11,8 @@ with holdfast.open() as workspace:
 from __future__ import annotations
 
 from holdfast.typed import TYPE_CHECKING, Any
+from holdfast.version import __version__
 
-__version__ = "0.1.0"
 __all__ = ["HoldfastError", "Session", "Workspace", "__version__", "checkpoint", "open"]
 
 if TYPE_CHECKING:

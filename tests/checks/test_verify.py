@@ -13,7 +13,7 @@ import pytest
 import holdfast
 from holdfast.checks import git_look, verify
 from holdfast.core.codec import Event
-from holdfast.workspace.workspace import wall_clock
+from holdfast.workspace.clock import wall_clock
 
 HOUR = 3_600_000
 

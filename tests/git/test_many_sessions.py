@@ -12,7 +12,8 @@ from holdfast.edge.cli import main
 from holdfast.fs import posix
 from holdfast.recovery.files_store import FilesStore
 from holdfast.testing.crash.wrapped import Wrapped
-from holdfast.workspace.workspace import Workspace, wall_clock
+from holdfast.workspace.clock import wall_clock
+from holdfast.workspace.workspace import Workspace
 
 _opened: list[str] | None = None
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from holdfast.fs import posix
 from holdfast.recovery.files_store import FilesStore
 from holdfast.testing.crash.wrapped import Wrapped
-from holdfast.workspace.workspace import Workspace, wall_clock
+from holdfast.workspace.clock import wall_clock
+from holdfast.workspace.workspace import Workspace
 
 
 class NoNewNotes(Wrapped):

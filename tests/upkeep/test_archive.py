@@ -18,8 +18,9 @@ from holdfast.recovery.files_store import FilesStore
 from holdfast.store import faults
 from holdfast.testing.crash.wrapped import CHANGES, Wrapped
 from holdfast.workspace import upkeep
+from holdfast.workspace.clock import wall_clock
 from holdfast.workspace.upkeep import DAY, Policy
-from holdfast.workspace.workspace import Workspace, wall_clock
+from holdfast.workspace.workspace import Workspace
 
 
 def work(workspace: Workspace, goal: str = "Work") -> holdfast.Session:
@@ -73,7 +74,7 @@ def test_a_session_with_unsettled_decisions_is_not_archived(workspace: Workspace
     """A session with an unsettled decision stays where `recover` sees it."""
     session = workspace.start("Work")
     session.decide("Do it", because="why")
-    with pytest.raises(Refused, match="wait for their outcome"):
+    with pytest.raises(Refused, match="1 unsettled decision "):
         upkeep.archive(workspace)
     assert workspace.current() == f"{session.user}/{session.id}"
 

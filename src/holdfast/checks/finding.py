@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeVar
 
-from holdfast import __version__
 from holdfast.core.hashing import blake2b
+from holdfast.version import __version__
 
 LEVELS = ("error", "warning", "note")
 _GITHUB = {"error": "error", "warning": "warning", "note": "notice"}

@@ -16,14 +16,11 @@ from holdfast.core import codec
 from holdfast.core.stream import checked_stream
 from holdfast.errors import Damaged, HoldfastError, NotFound
 from holdfast.fs import durable
-from holdfast.recovery import fsck
+from holdfast.recovery import fsck, owner
 from holdfast.store.files import pins, segments
 from holdfast.store.files.padding import blanks_in
 from holdfast.store.files.place import Place
 from holdfast.store.files.stream import Stream
-
-OWNER = "stream"
-"""The file that names the stream of an archived folder."""
 
 
 def archive(place: Place, handle: Stream) -> None:
@@ -32,7 +29,7 @@ def archive(place: Place, handle: Stream) -> None:
     _refuse_damage(place, handle)
     events = handle.segments.joined
     durable.make_folders(place.fs, events)
-    name_owner(place, handle)
+    owner.name_owner(place, handle)
     joined = _join(place, handle, events)
     durable.fsync_dirs(place.fs, events, os.path.dirname(place.root))
     old = [name for name in place.fs.names(events) if not name.startswith(segments.JOINED)]
@@ -55,15 +52,6 @@ def archive(place: Place, handle: Stream) -> None:
     for stream, path in pins.links(place):
         if stream == handle.stream and os.path.basename(path) in replaced:
             pins.drop(place, path)
-
-
-def name_owner(place: Place, handle: Stream) -> None:
-    """Write down whose archive it is: without that nobody finds it."""
-    folder = segments.archive_of(place.root, handle.stream)
-    path, name = os.path.join(folder, OWNER), f"{handle.stream}\n".encode()
-    durable.make_folders(place.fs, folder)
-    durable.replace(place.fs, path, name, tag=f"{place.tag}-archive", durable=True)
-    durable.fsync_dirs(place.fs, folder, os.path.dirname(place.root))
 
 
 def _refuse_damage(place: Place, handle: Stream) -> None:
@@ -156,26 +144,9 @@ def archived(place: Place) -> list[str]:
         }
         for session in sorted(sessions):
             folder = os.path.join(history, month, session)
-            if stream := _named_owner(place, folder) or _started_in(place, folder):
+            if stream := owner.named_owner(place, folder) or _started_in(place, folder):
                 found.append(stream)
     return found
-
-
-def lacks_owner(place: Place, handle: Stream) -> bool:
-    """Whether a stream has an archive that does not say whose it is."""
-    return bool(segments.archive_of(place.root, handle.stream)) and (
-        bool(durable.names_in(place.fs, handle.segments.joined))
-        and not _named_owner(place, segments.archive_of(place.root, handle.stream))
-    )
-
-
-def _named_owner(place: Place, folder: str) -> str:
-    """The stream that an archived folder says it belongs to; empty if it says nothing, or something else."""
-    try:
-        stream = durable.read_whole(place.fs, os.path.join(folder, OWNER)).decode().strip()
-        return stream if segments.archive_of(place.root, checked_stream(stream)) == folder else ""
-    except (OSError, UnicodeDecodeError, HoldfastError):
-        return ""
 
 
 def _started_in(place: Place, folder: str) -> str:
@@ -193,11 +164,6 @@ def _started_in(place: Place, folder: str) -> str:
         except (OSError, KeyError, HoldfastError):
             continue
     return ""
-
-
-def folder_of(place: Place, stream: str) -> str:
-    """Where a stream is archived, relative to the workspace."""
-    return os.path.relpath(segments.archive_of(place.root, stream), place.root)
 
 
 def size(place: Place, stream: str) -> int:

@@ -9,6 +9,7 @@ from holdfast.core.stream import is_stream_name
 from holdfast.fs import posix
 from holdfast.fs.port import FileSystem
 from holdfast.git.refs import UNSEARCHED, Repository
+from holdfast.store.files import segments
 from holdfast.store.files.engine import FilesEngine, random_bits
 from holdfast.store.files.journal import JournalPolicy
 from holdfast.store.files.segments import EVENTS
@@ -115,9 +116,9 @@ class FilesStore(FilesEngine):
         folder = folder.removeprefix(f"{EVENTS}/")
         if not folder.startswith("history/"):
             return folder if is_stream_name(folder) else ""
-        from holdfast.recovery import archive
+        from holdfast.recovery import owner
 
-        return next((s for s in self.archived() if archive.folder_of(self._place, s) == folder), "")
+        return next((s for s in self.archived() if owner.folder_of(self._place, s) == folder), "")
 
     def settle_conflict(self, path: str) -> bool:
         """Join all sides of a segment (relative to the workspace) that a merge left in conflict. False if it is one of
@@ -132,6 +133,28 @@ class FilesStore(FilesEngine):
                     return restore.unmerged(self._place, stream, path)
             except OSError as error:
                 raise translate_oserror(error, path) from error
+
+    def is_archive_marker(self, path: str) -> bool:
+        """Whether archiving wrote a file: the stub in a session's old folders, or the file that names an archive."""
+        from holdfast.recovery.owner import OWNER
+
+        name = os.path.basename(path)
+        names_archive = path.startswith("history/") and path.count("/") == 3 and name == OWNER
+        return names_archive or (
+            path.startswith(("sessions/", "history/", "events/")) and name == segments.STUB
+        )
+
+    def settle_marker(self, path: str) -> None:
+        """A stub stays only in the old folders of an archived session: git's rename detection may have moved it to
+        another session or to the archive. The file that names an archive is written again by ``check``."""
+        stream = "/".join(path.removeprefix(f"{EVENTS}/").split("/")[:3])
+        is_stub = os.path.basename(path) == segments.STUB
+        if is_stub and not (stream.startswith("sessions/") and self.is_archived(stream)):
+            self.drop_file(path)
+
+    def commit_ids(self, data: bytes) -> set[str]:
+        """The ids of the commits in the bytes of a segment."""
+        return segments.ids_in(data)
 
     def put_back(self, path: str) -> list[str]:
         """Move a file that a merge put into the folder of another session to where it was added."""

@@ -80,13 +80,13 @@ def _misplaced(place: Place, stream: str) -> list[Fault]:
 
 def _check_owner(place: Place, handle: Stream, *, fix: bool) -> list[Fault]:
     """An archive that does not say whose it is."""
-    from holdfast.recovery import archive
+    from holdfast.recovery import owner
 
-    if not archive.lacks_owner(place, handle):
+    if not owner.lacks_owner(place, handle):
         return []
     if fix:
-        archive.name_owner(place, handle)
-    where = f"{archive.folder_of(place, handle.stream)}/{archive.OWNER}"
+        owner.name_owner(place, handle)
+    where = f"{owner.folder_of(place, handle.stream)}/{owner.OWNER}"
     done = faults.REWRITTEN if fix else ""
     return [Fault(faults.MISSING_OWNER, handle.stream, where, done=done, harmless=True)]
 

@@ -261,9 +261,9 @@ def _bring_back(place: Place, handle: Stream, path: str) -> list[Fault]:
         folder = os.path.dirname(target)
         durable.make_folders(place.fs, folder)
         if joined:
-            from holdfast.recovery import archive
+            from holdfast.recovery import owner
 
-            archive.name_owner(place, handle)
+            owner.name_owner(place, handle)
         contents = [data]
         try:
             contents.append(durable.read_whole(place.fs, target))

@@ -263,6 +263,16 @@ class GitBacked(Attachments, Protocol):
     def settle_conflict(self, path: str) -> bool:
         """Join all sides of a segment that a merge left in conflict; False if it is another stream's."""
 
+    def is_archive_marker(self, path: str) -> bool:
+        """Whether archiving wrote a file: the stub in a session's old folders, or the file that names an archive."""
+
+    def settle_marker(self, path: str) -> None:
+        """Remove such a file, which a merge left in conflict, from where it does not belong. The file that names an
+        archive is written again by ``check``."""
+
+    def commit_ids(self, data: bytes) -> set[str]:
+        """The ids of the commits in the bytes of a segment."""
+
     def put_back(self, path: str) -> list[str]:
         """Move a file that a merge put into the folder of another session to where it was added."""
 

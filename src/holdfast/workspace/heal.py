@@ -53,7 +53,7 @@ def heal(workspace: Workspace) -> list[Fault]:
 def _resolve_conflicts(workspace: Workspace, store: GitBacked, conflicted: list[str]) -> list[Healed]:
     """Resolve what is ours. Segments come first: views are made from them."""
     segments = [path for path in conflicted if path.startswith("events/") and path.endswith(".jsonl")]
-    markers = [path for path in conflicted if _is_archive_marker(path)]
+    markers = [path for path in conflicted if store.is_archive_marker(path)]
     views = [path for path in conflicted if _is_view(path)]
     others = [
         path
@@ -75,25 +75,8 @@ def _merge_segment(store: GitBacked, path: str) -> Healed:
     return Healed([_conflict(path, faults.MERGED, store.stream_at(os.path.dirname(path)))], [path])
 
 
-def _is_archive_marker(path: str) -> bool:
-    """Whether archiving wrote the file: the stub in a session's old folders, or the file that names an archive."""
-    from holdfast.recovery import archive
-    from holdfast.store.files import segments
-
-    name = os.path.basename(path)
-    names_archive = path.startswith("history/") and path.count("/") == 3 and name == archive.OWNER
-    return names_archive or (path.startswith(("sessions/", "history/", "events/")) and name == segments.STUB)
-
-
 def _resolve_archive_marker(store: GitBacked, path: str) -> Healed:
-    """A stub stays only in the old folders of an archived session: git's rename detection may have moved it to another
-    session or to the archive. The file that names an archive is written again by ``_repair_segments``."""
-    from holdfast.store.files import segments
-
-    stream = "/".join(path.removeprefix("events/").split("/")[:3])
-    is_stub = os.path.basename(path) == segments.STUB
-    if is_stub and not (stream.startswith("sessions/") and store.is_archived(stream)):
-        store.drop_file(path)
+    store.settle_marker(path)
     return Healed([_conflict(path, faults.SETTLED)], [path])
 
 
@@ -147,10 +130,8 @@ def _repair_segments(engine: Store, store: GitBacked) -> Healed:
 
 def _archive_folders(path: str) -> list[str]:
     """The folders of an archived session: git may have its joined segments, and nothing else of it."""
-    from holdfast.store.files.segments import EVENTS
-
     folder = os.path.dirname(path)
-    return [folder, f"{EVENTS}/{folder}"]
+    return [folder, f"events/{folder}"]
 
 
 # -- views ------------------------------------------------------------------------------------------------

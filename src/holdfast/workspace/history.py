@@ -81,6 +81,9 @@ def find_thing(handle: Handle, short_id: str) -> list[dict[str, Any]]:
 def git_commits(handle: Handle, limit: int) -> list[dict[str, Any]]:
     """The git commits that name a session or hold its segments, newest first. ``limit`` 0: all."""
     from holdfast.git.integration import commits_of
-    from holdfast.store.files.segments import ids_in
+    from holdfast.store.protocol import git_backed
 
-    return commits_of(handle.workspace.where, last_part(handle.stream), limit, ids_in)
+    store = git_backed(handle.workspace.store)
+    return (
+        commits_of(store.root, last_part(handle.stream), limit, store.commit_ids) if store is not None else []
+    )

@@ -16,6 +16,7 @@ from holdfast.errors import Conflict, Hint, HoldfastError, Refused, Unavailable,
 from holdfast.store.protocol import Fault, attachments_of, git_backed
 from holdfast.typed import TYPE_CHECKING, Any, Record
 from holdfast.workspace import discovery
+from holdfast.workspace.clock import wall_clock
 from holdfast.workspace.presence_folder import (
     Process,
     SharedFolder,
@@ -102,8 +103,6 @@ class Presence:
 
     def beat(self, session: str | None = None) -> None:
         """Say that this agent is here, at work on a session (``user/id``)."""
-        from holdfast.workspace.workspace import wall_clock
-
         now = wall_clock()
         name = f"agents/{self._me}"
         age = self.folder.age_ms(name, now)
@@ -150,8 +149,6 @@ class Presence:
         return self._is_alive(record) is not None and not self.folder.is_of_here(str(record["worktree"]))
 
     def _is_old(self, record: dict[str, Any]) -> bool:
-        from holdfast.workspace.workspace import wall_clock
-
         return timestamps.parse(record["seen"]) < wall_clock() - GONE_MS
 
     def is_same_agent(self, record: dict[str, Any]) -> bool:
@@ -170,8 +167,6 @@ class Presence:
 
         If somebody does, nothing is claimed, unless ``anyway``.
         """
-        from holdfast.workspace.workspace import wall_clock
-
         wanted = passed_value(self._workspace, [self._plain(path) for path in paths], "path")[0]
         self.beat()
         with self.folder.held("claims"):
@@ -218,8 +213,6 @@ class Presence:
     def lease(self, session: str, *, anyway: bool = False) -> Lease:
         """Take the lease on a session (``user/id``): free, or held by this process, or by one that is gone; ``anyway``:
         also by one of which nobody here can say whether it is gone."""
-        from holdfast.workspace.workspace import wall_clock
-
         name = session.replace("/", "+")
         with self.folder.held(f"leases/{name}"):
             record = self.folder.get(f"leases/{name}")

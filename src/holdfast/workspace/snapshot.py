@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 from zlib import crc32
 
-from holdfast import __version__
 from holdfast.core import fold, ids
 from holdfast.core.codec import Commit
 from holdfast.errors import HoldfastError
 from holdfast.store.protocol import LONG_TAIL, Cursor, Fault, Store, Tail
 from holdfast.typed import Any
+from holdfast.version import __version__
 
 EVERY = LONG_TAIL
 """Commits between two snapshots: what an opening has to fold at most, whatever the length of the history."""

@@ -9,8 +9,9 @@ from holdfast.core.stream import last_part, owner
 from holdfast.core.text import one_line
 from holdfast.errors import Refused, Usage
 from holdfast.store.protocol import archive_of
+from holdfast.workspace.clock import wall_clock
 from holdfast.workspace.session import Session
-from holdfast.workspace.workspace import POINTER, Workspace, wall_clock
+from holdfast.workspace.workspace import POINTER, Workspace
 
 DAY = 86_400_000
 

@@ -25,6 +25,7 @@ from holdfast.store.protocol import (
 from holdfast.store.url import open_store
 from holdfast.typed import TYPE_CHECKING, Any, Self
 from holdfast.workspace import discovery, publish, secrets_filter
+from holdfast.workspace.clock import wall_clock
 from holdfast.workspace.handle import Handle
 from holdfast.workspace.session import Session
 
@@ -47,11 +48,6 @@ _ELSEWHERE = Hint(
     Use("heal"),
     " recovers.",
 )
-
-
-def wall_clock() -> int:
-    """Milliseconds since 1970."""
-    return time.time_ns() // 1_000_000
 
 
 @lru_cache(maxsize=8)  # a server asks before every call

@@ -183,7 +183,7 @@ def _crash(error: Exception, as_json: bool) -> int:
 def _dispatch(given: list[str]) -> int:
     name = next((word for word in given if not word.startswith("-")), None)
     if "--version" in given and name is None:
-        from holdfast import __version__
+        from holdfast.version import __version__
 
         sys.stdout.write(f"holdfast {__version__}\n")
         return 0

@@ -106,7 +106,7 @@ def _verify_arguments(parser: argparse.ArgumentParser) -> None:
 def _verify(arguments: argparse.Namespace) -> Output:
     from holdfast.checks import verify
     from holdfast.core import timestamps
-    from holdfast.workspace.workspace import wall_clock
+    from holdfast.workspace.clock import wall_clock
 
     now = wall_clock()
     with open_here(arguments) as workspace:

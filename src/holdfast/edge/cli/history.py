@@ -14,11 +14,11 @@ from holdfast.edge.render import clean, paint, when
 from holdfast.errors import NotFound, Usage
 from holdfast.typed import Any
 from holdfast.views import state_json
+from holdfast.workspace.clock import wall_clock
 from holdfast.workspace.handle import Handle
 from holdfast.workspace.history import Filter, find_thing, matching
 from holdfast.workspace.person import Person
 from holdfast.workspace.session import Session
-from holdfast.workspace.workspace import wall_clock
 
 
 def _stream_arguments(parser: argparse.ArgumentParser) -> None:

@@ -67,7 +67,7 @@ def _policy(arguments: argparse.Namespace) -> Policy:
 
 
 def _span(text: str) -> int:
-    from holdfast.workspace.workspace import wall_clock
+    from holdfast.workspace.clock import wall_clock
 
     now = wall_clock()
     return now - timestamps.parse(text, now)

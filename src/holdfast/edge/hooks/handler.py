@@ -12,7 +12,8 @@ from holdfast.errors import HoldfastError, NoSession
 from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.workspace import capture
 from holdfast.workspace.choose import is_unfinished
-from holdfast.workspace.workspace import open_workspace, wall_clock
+from holdfast.workspace.clock import wall_clock
+from holdfast.workspace.workspace import open_workspace
 
 if TYPE_CHECKING:
     from holdfast.edge.hooks.hosts import Host

@@ -13,8 +13,9 @@ def note(where: str, what: str, error: Exception) -> None:
     try:
         from holdfast.core.timestamps import iso
         from holdfast.views.markdown import visible
+        from holdfast.workspace.clock import wall_clock
         from holdfast.workspace.discovery import find
-        from holdfast.workspace.workspace import HOOK_LOG, wall_clock
+        from holdfast.workspace.workspace import HOOK_LOG
 
         path = os.path.join(find(where), *HOOK_LOG.split("/"))
         if os.path.islink(os.path.dirname(path)):

@@ -9,9 +9,9 @@ from holdfast.core.codec import Commit
 from holdfast.edge.mcp.wire import Json
 from holdfast.typed import Any
 from holdfast.views.fence import fenced, origin
+from holdfast.workspace.clock import wall_clock
 from holdfast.workspace.history import Filter, find_thing, log_page, matching
 from holdfast.workspace.session import Session
-from holdfast.workspace.workspace import wall_clock
 
 LIMIT = 20
 SHORT, FULL = 300, 4_000

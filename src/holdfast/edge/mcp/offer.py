@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from holdfast import __version__
 from holdfast.edge.mcp import prompts, resources, tool, tools, wire
 from holdfast.edge.mcp.pool import WorkspacePool
 from holdfast.edge.mcp.wire import Caller, Failure, Json
 from holdfast.typed import Any
+from holdfast.version import __version__
 
 INSTRUCTIONS = (
     "holdfast stores your decisions, notes and open questions, so that they survive compaction, crashes and a change "

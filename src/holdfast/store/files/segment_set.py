@@ -12,7 +12,7 @@ from holdfast.fs.port import SEEK_END
 from holdfast.store.files import segments
 from holdfast.store.files.segments import UNREAD, Mark
 from holdfast.store.protocol import LONG_TAIL, Fault, Tail
-from holdfast.typed import TYPE_CHECKING, Any, Record
+from holdfast.typed import TYPE_CHECKING, Any, Record, made
 
 if TYPE_CHECKING:
     from holdfast.fs.port import FileSystem
@@ -268,13 +268,17 @@ class SegmentSet:
                 return tail
         return self._read_all(names)
 
-    def after(self, cursor: Cursor, mark: Mark) -> Cursor:
+    def after(self, cursor: Cursor, size: int, rows: int, commit_id: str, line_sum: str) -> Cursor:
         """The cursor moved past a commit that was just written to the open segment."""
         assert self.open is not None
-        marks = {**cursor.marks, self.open.name: mark}
-        if cursor.marks == self._verified:
+        before, version, _, problems = cursor
+        name = self.open.name
+        _, _, lines, first, _, _, _ = before.get(name, UNREAD)
+        mark = made(Mark, (size, rows, lines + 1, first or commit_id, commit_id, line_sum, 0))
+        marks = {**before, name: mark}
+        if before == self._verified:
             self._verified = marks
-        return Cursor(marks, cursor.version + 1, mark.last, cursor.problems)
+        return made(Cursor, (marks, version + 1, commit_id, problems))
 
     def backward(self) -> Iterator[bytes]:
         """All commits, newest first. The stream was read before, so it is known which segments are out of order."""

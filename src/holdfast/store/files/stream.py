@@ -19,7 +19,7 @@ from holdfast.store.files.journal import Journal
 from holdfast.store.files.lockfile import StreamLock, WriterState
 from holdfast.store.files.padding import pad_line
 from holdfast.store.files.segment_set import SUM_AND_END, Cursor, SegmentSet
-from holdfast.store.files.segments import UNREAD, Mark
+from holdfast.store.files.segments import Mark
 from holdfast.store.numbered import check_expected, check_op
 from holdfast.store.protocol import AppendContext, Appended, Fault, Plan, PrebuiltCommit, PreparedCommit, Tail
 from holdfast.typed import TYPE_CHECKING, Any, Record, made
@@ -94,7 +94,8 @@ class Stream:
         return tail._replace(faults=(*tail.faults, *self._pending)) if self._pending else tail
 
     def _nothing_new(self, cursor: Cursor) -> Tail:
-        return Tail([], cursor, cursor.version, cursor.head, False, self.segments.faults(cursor.problems))
+        faults = self.segments.faults(cursor.problems) if cursor.problems else ()
+        return made(Tail, ([], cursor, cursor.version, cursor.head, False, faults))
 
     def backward(self) -> Iterator[bytes]:
         """All commits, newest first. The stream was read before."""
@@ -150,49 +151,52 @@ class Stream:
     def _append(self, plan: Plan, cursor: Any, expect: int | None, op: str | None) -> _Written:
         """Write what the plan makes of all that is new."""
         unchanged = self._changes_since(cursor) == UNCHANGED
+        tail: Tail | None = None
         if unchanged:
-            tail = self._nothing_new(cursor)
+            start: Cursor = cursor
         else:
             # Until this append succeeds: if it is refused, the old cursor must not look new again.
             self._latest = None
             self._place.identity.writer()  # before anything is read: a copied folder is put in order first
             tail = self.segments.read(cursor)
+            start = tail.cursor
         if op is not None and (first := self._first_with(op)) is not None:
             self._make_all_durable()
-            return _Written(Appended(first, cursor, tail.version, repeated=True), 0, 0, b"")
-        check_expected(self.stream, expect, tail.version)
+            return _Written(Appended(first, cursor, start.version, repeated=True), 0, 0, b"")
+        if expect is not None:
+            check_expected(self.stream, expect, start.version)
         state = self.lock.state
-        if not unchanged or state is None:
-            state = self._load_state(tail.cursor)
+        if state is None or not unchanged:
+            state = self._load_state(start)
         if unchanged and type(plan) is PrebuiltCommit:
             prepared = plan.prepared
         else:
-            prepared = plan(AppendContext(tail, state.writer, state.numbers))
+            context = AppendContext(tail or self._nothing_new(start), state.writer, state.numbers)
+            prepared = plan(context)
         check_op(prepared.draft.op, op)
         if not unchanged or self._is_full(state):
-            state = self._writable(state, tail.cursor)
-        return self._put(prepared, state, tail)
+            state = self._writable(state, start)
+        return self._put(prepared, state, start)
 
-    def _put(self, prepared: PreparedCommit, state: WriterState, tail: Tail) -> _Written:
+    def _put(self, prepared: PreparedCommit, state: WriterState, cursor: Cursor) -> _Written:
+        """Write a commit after everything that the cursor covers."""
         self.journal.count_append()
         draft, numbers, content = prepared
         if content is None:
             content = codec.content_of(draft)
         now = self._place.clock()
         at = timestamps.iso(now)
-        commit_id = ids.next_id(max(tail.head, state.clock), now, state.writer)
+        head = cursor.head
+        commit_id = ids.next_id(head if head > state.clock else state.clock, now, state.writer)
         line, line_sum = self._write_line(content, commit_id, at, state)
         state.grow(len(line), line_sum, commit_id, self.journal.safe)
         if numbers:
             state = state.replace(numbers={**state.numbers, **numbers})
         self._store_state(state)
-        name = self.segments.open.name if self.segments.open else ""
-        before = tail.cursor.marks.get(name, UNREAD)
-        mark = (state.size, state.rows, before.lines + 1, before.first or commit_id, commit_id, line_sum, 0)
-        self._latest = self.segments.after(tail.cursor, made(Mark, mark))
+        self._latest = latest = self.segments.after(cursor, state.size, state.rows, commit_id, line_sum)
         events, by, origin, op = draft
         commit = made(codec.Commit, (commit_id, at, by, origin, op, events, line_sum))
-        appended = made(Appended, (commit, self._latest, self._latest.version, False))
+        appended = made(Appended, (commit, latest, latest.version, False))
         return made(_Written, (appended, state.size, state.safe, line))
 
     def _write_line(self, content: bytes, commit_id: str, at: str, state: WriterState) -> tuple[bytes, str]:

@@ -187,6 +187,32 @@ def connect(path: str, mode: str = "rw") -> sqlite3.Connection:
     return db
 
 
+class Preallocation:
+    """When the write-ahead log is lengthened ahead of its use: after some appends, since it costs as much as a few
+    syncs."""
+
+    __slots__ = ("_after", "_left")
+
+    def __init__(self, after: int) -> None:
+        self._after = self._left = after
+
+    @property
+    def is_next(self) -> bool:
+        """Whether the next append is the one."""
+        return self._left == 1
+
+    def count(self) -> bool:
+        """One more append; True if the log is to be lengthened with it."""
+        if not self._left:
+            return False
+        self._left -= 1
+        return not self._left
+
+    def reset(self) -> None:
+        """The log has gone or was cut: count again."""
+        self._left = self._after
+
+
 def preallocate_wal(fs: FileSystem, path: str) -> None:
     """Lengthen the write-ahead log ahead of its use, with zeros, which SQLite takes for no frames and overwrites: then
     a sync has no new length to write (docs/decisions/0021-append-paths.md). The caller is in a transaction that

@@ -70,8 +70,7 @@ class SqliteStore:
         self._ends: dict[str, tuple[int, str, str]] = {}  # of streams whose last commit is this store's own
         self._data_version = -1
         self._alone = 0  # own commits in a row, with nobody else's between them
-        self._room_after = self._until_room = room_after
-        """Appends before the write-ahead log is lengthened ahead of its use; that costs as much as a few syncs."""
+        self._preallocation = database.Preallocation(room_after)
         self._closed = False
         with self._lock:
             self._connected()
@@ -109,10 +108,13 @@ class SqliteStore:
         if db is None or end is None or draft.op is not None or self._alone < _ALONE or db.in_transaction:
             return None
         count, last_sum, head = end
-        if cursor != [count, last_sum] or (expect is not None and expect != count) or self._until_room == 1:
+        if (
+            cursor != [count, last_sum]
+            or (expect is not None and expect != count)
+            or self._preallocation.is_next
+        ):
             return None
-        if self._until_room:
-            self._until_room -= 1
+        self._preallocation.count()
         now, seq = self._clock(), count + 1
         line, commit = encode(draft, ids.next_id(head, now, self._writer), iso(now), last_sum, content)
         del self._ends[stream]  # until it is known that this is the end
@@ -138,10 +140,8 @@ class SqliteStore:
         self._begin()
         try:
             done = self._append(stream, plan, cursor, expect, op)
-            if self._until_room:
-                self._until_room -= 1
-                if not self._until_room:
-                    database.preallocate_wal(self._fs, self._path)
+            if self._preallocation.count():
+                database.preallocate_wal(self._fs, self._path)
             if not done.repeated:
                 self._ends.pop(stream, None)  # until it is known that this is the end
                 self._run("COMMIT", outcome_unknown=True)
@@ -279,7 +279,7 @@ class SqliteStore:
                         f"{stream} is removed, but a reader of {self._path} holds on to its old pages.",
                         hint="End that reader, then forget the stream once more.",
                     )
-                self._until_room = self._room_after
+                self._preallocation.reset()
             finally:
                 self._end()
 
@@ -404,7 +404,7 @@ class SqliteStore:
 
     def _disconnect(self) -> None:
         self._ends.clear()
-        self._until_room = self._room_after  # who is the last to leave takes the write-ahead log away
+        self._preallocation.reset()  # who is the last to leave takes the write-ahead log away
         db, self._db = self._db, None
         file, self._file = self._file, None
         queue, self._queue = self._queue, None

@@ -35,16 +35,29 @@ SETTLED_MS = FIRST_MS + 100 * 365 * 86_400_000
 """Later than every file of a fixture: see ``settle_folders``."""
 
 
+class RecordedDisk:
+    """The file calls of one run, recorded; syncs for which ``drop`` is true are left out."""
+
+    def __init__(self, top: str, drop: Callable[[str, str], bool] | None) -> None:
+        self._top = top
+        self._drop = drop
+        self.begin(0)
+
+    def begin(self, acknowledged: int) -> None:
+        """Record from here on."""
+        self.recording = Recording(posix, self._top)
+        self.recording.acknowledged = acknowledged
+        recorded: FileSystem = self.recording
+        self.fs: FileSystem = SameDisk(WithoutSync(recorded, self._drop) if self._drop else recorded)
+
+
 class Fixture:
     """One recorded run of the engine in a scratch folder."""
 
     def __init__(self, seed: int = 0, drop: Callable[[Fixture, str, str], bool] | None = None) -> None:
         self.top = tempfile.mkdtemp(prefix="holdfast-fixture-", dir=scratch_base())
-        self.root = os.path.join(self.top, WORKSPACE)
         self.rng = random.Random(seed)
-        self.recording = Recording(posix, self.top)
-        self.fs: FileSystem = posix
-        self.drop = drop
+        self._disk = RecordedDisk(self.top, (lambda call, path: drop(self, call, path)) if drop else None)
         self.attempted: dict[str, list[str]] = {}
         self.acknowledged: list[Acknowledged] = []
         self.uncertain: set[str] = set()
@@ -58,29 +71,29 @@ class Fixture:
         self.cursors: dict[Store, Cursor] | None = None
         """The cursor of each store, in protocols of one stream that continue from it."""
         self.first_step = 0
-        self.dropped = 0
         self._number = 0
         self._known = 0
         self._ticks = itertools.count(FIRST_MS)
-        self._wrap()
 
-    def _wrap(self) -> None:
-        inner: FileSystem = self.recording
-        if self.drop is not None:
-            drop = self.drop
-            inner = WithoutSync(inner, lambda call, path: self._count(drop(self, call, path)))
-        self.fs = SameDisk(inner)
+    @property
+    def root(self) -> str:
+        """The workspace's folder."""
+        return os.path.join(self.top, WORKSPACE)
 
-    def _count(self, dropped: bool) -> bool:
-        self.dropped += dropped
-        return dropped
+    @property
+    def recording(self) -> Recording:
+        """What was done to the disk."""
+        return self._disk.recording
+
+    @property
+    def fs(self) -> FileSystem:
+        """The file calls that are recorded."""
+        return self._disk.fs
 
     def begin(self) -> None:
         """Treat everything so far as durable; the recording starts here."""
         self._known = len(self.acknowledged)
-        self.recording = Recording(posix, self.top)
-        self.recording.acknowledged = self._known
-        self._wrap()
+        self._disk.begin(self._known)
 
     def store(self, fs: FileSystem | None = None, journal_policy: JournalPolicy | None = None) -> FilesStore:
         return FilesStore(

@@ -13,10 +13,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from holdfast import __version__
 from holdfast.core import concepts, contested, upcast
 from holdfast.core.codec import Commit
 from holdfast.typed import Any
+from holdfast.version import __version__
 
 
 def contract(state: dict[str, Any], commits: Iterable[Commit]) -> dict[str, Any]:

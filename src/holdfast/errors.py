@@ -10,13 +10,15 @@ or in a Python program: each of them renders the same hint in its own terms (``e
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from holdfast.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PYTHON = {
     "batch.create": "session.create_batch({items})",
     "budget.drop": "session.unspend({name})",
-    "budget.show": 'session.state["budget"]',
-    "claim.anyway": "workspace.presence.claim({paths}, anyway=True)",
+    "budget.show": "session.budget",
     "complete": "session.complete()",
     "continue": "session.continue_()",
     "discuss": "session.discuss({topic})",
@@ -27,21 +29,21 @@ PYTHON = {
     "handoff": "session.hand_off({message})",
     "heal": "workspace.heal()",
     "import": "holdfast import",
-    "init": "holdfast init",
+    "init": "holdfast.init()",
+    "lease.anyway": "workspace.presence.lease({session}, anyway=True)",
     "loop.add": "session.add_loop({title})",
     "message.add": "session.add_message({role}, {text})",
     "order.lift": "workspace.project.lift({id})",
     "pause": "session.pause()",
     "phase.enter": "session.enter_phase({name})",
     "phase.skip": "session.skip_to_phase({name}, {because})",
-    "plan.edit": "session.edit_plan({text}, plan={id})",
+    "plan.edit": "session.edit_plan({id}, {text})",
     "plan.propose": "session.propose_plan({title})",
-    "plan.show": 'session.state["plans"]',
-    "prefer": "workspace.me.preferences()",
+    "plan.show": "session.plans",
+    "prefer": "workspace.me.preferences",
     "recover": "workspace.recover()",
-    "ref.check": "session.stale()",
     "ref.drop": "session.unrefer({path})",
-    "ref.list": 'session.state["references"]',
+    "ref.list": "session.references",
     "restore": "holdfast restore {session}",
     "return": "session.return_()",
     "secrets.allow": 'session.with_secrets("allow")',
@@ -49,11 +51,11 @@ PYTHON = {
     "sessions.all": "holdfast sessions --all",
     "settle": "session.settle({id}, {outcome})",
     "start": "workspace.start({goal})",
-    "status": "session.state",
+    "status": "session.read()",
     "switch": "workspace.switch({session})",
     "sync": "holdfast sync",
     "take_over": "session.claim(take_over=True)",
-    "task.list": 'session.state["tasks"]',
+    "task.list": "session.tasks",
     "task.start": "session.start_task({id})",
     "task.unblock": "session.unblock_task({id})",
     "usage": "help(holdfast)",
@@ -67,7 +69,7 @@ class Use:
 
     __slots__ = ("arguments", "name")
 
-    def __init__(self, name: str, **arguments: str) -> None:
+    def __init__(self, name: str, /, **arguments: str) -> None:
         self.name = name
         self.arguments = arguments
 

@@ -74,7 +74,7 @@ def test_a_session_with_unsettled_decisions_is_not_archived(workspace: Workspace
     """A session with an unsettled decision stays where `recover` sees it."""
     session = workspace.start("Work")
     session.decide("Do it", because="why")
-    with pytest.raises(Refused, match="1 unsettled decision "):
+    with pytest.raises(Refused, match="unsettled decision"):
         upkeep.archive(workspace)
     assert workspace.current() == f"{session.user}/{session.id}"
 

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.checks import schema
 from holdfast.checks.finding import Finding, Rule
+from holdfast.checks.tree import SESSION_STATE, Tree
 from holdfast.errors import NotFound
+from holdfast.workspace import soundness
+from holdfast.workspace.project_files import beside
 
 if TYPE_CHECKING:
     from holdfast.workspace.workspace import Workspace
@@ -20,25 +23,39 @@ CONTRACT = Rule(
 )
 COMMIT = Rule("HF303", "error", "a commit differs from its schema", "Run `holdfast doctor`.")
 DAMAGE = Rule("HF304", "error", "something in the store cannot be read", "Run `holdfast doctor`.")
+WRONG = Rule(
+    "HF306", "error", "a saved state that differs from its log", "`holdfast doctor --fix` rebuilds it."
+)
 UNREADABLE = Rule("HF305", "error", "a file that is not JSON", "Write whole files, atomically.")
-RULES = (STATE, CONTRACT, COMMIT, DAMAGE, UNREADABLE)
+RULES = (STATE, CONTRACT, COMMIT, DAMAGE, UNREADABLE, WRONG)
 MOST = 50
 """The most findings of one rule per file."""
 
 
 def validate_workspace(workspace: Workspace) -> list[Finding]:
-    """Validate every commit and view, and run the store's own check."""
+    """Validate every commit, view and session-state.json, and run the store's own check."""
     found = [
         Finding(DAMAGE, f".state/{fault.where.partition(':')[0]}", _line(fault.where), fault.what)
         for fault in workspace.store.check()
         if not fault.harmless
+    ]
+    found += [
+        Finding(WRONG, f".state/{fault.where}", 0, f"{fault.what}.") for fault in soundness.check(workspace)
     ]
     for stream in workspace.store.streams():
         found += _commits(workspace, stream)
         data = workspace.store.get(f"{stream}/state.json") if stream.startswith("sessions/") else None
         if data is not None:
             found += _file(STATE, "state", f".state/{stream}/state.json", data)
-    return found
+    return [*found, *_session_states(workspace.where)]
+
+
+def _session_states(where: str) -> Iterator[Finding]:
+    """Every ``session-state.json`` of the project that the workspace is in, such as ``state/session-state.json``."""
+    folder = beside(where)
+    for file in Tree(folder.root).files if folder is not None else ():
+        if file.name == SESSION_STATE:
+            yield from _file(CONTRACT, "session-state", file.path, file.data)
 
 
 def validate_file(path: str) -> list[Finding]:
@@ -92,7 +109,7 @@ def _file(rule: Rule, name: str, path: str, data: bytes) -> list[Finding]:
         field = problem.where.split("/")[1] if "/" in problem.where else ""
         at = text.find(f'"{field}"') if field else -1
         line = text.count("\n", 0, at) + 1 if at >= 0 else 1
-        found.append(Finding(rule, path, line, f"{problem.where or 'the file'} {problem.what}"))
+        found.append(Finding(rule, path, line, f"{problem.where or 'the file'} {problem.what}."))
     return found
 
 

@@ -155,8 +155,9 @@ def salvage(place: Place, handle_of: Callable[[str], Stream], *, fix: bool = Tru
     from holdfast.store.files import replay
 
     replay.recover_all(place, handle_of)
+    done = _restore_cut(place, handle_of, fix=fix)
     if place.head.is_replaying():
-        return []
+        return done
     links = pins.links(place)
     old = place.clock() - pins.MONTH_MS
     wanted = [
@@ -165,13 +166,12 @@ def salvage(place: Place, handle_of: Callable[[str], Stream], *, fix: bool = Tru
         if (first := _first_ms(place, path)) < old or not _is_in_tree(place, stream, path)
     ]
     if not wanted:
-        return []
+        return done
     paths = [path for _, path, _ in wanted]
     blobs = porcelain.blob_ids(place.root, paths)
     if len(blobs) != len(paths):
-        return []  # no git to ask, or a link vanished meanwhile: the next time will do
+        return done  # no git to ask, or a link vanished meanwhile: the next time will do
     in_git = porcelain.blobs_in_refs(place.root, min(first for _, _, first in wanted))
-    done = []
     writer = place.identity.stored()
     for (stream, path, first), blob in zip(wanted, blobs, strict=True):
         if blob in in_git and not _is_cut(place, stream, path):
@@ -184,6 +184,25 @@ def salvage(place: Place, handle_of: Callable[[str], Stream], *, fix: bool = Tru
         handle = handle_of(stream)
         with handle.mutex:
             done += _bring_back(place, handle, path) if fix else _lost(place, handle, path)
+    return done
+
+
+def _restore_cut(place: Place, handle_of: Callable[[str], Stream], *, fix: bool) -> list[Fault]:
+    """Segments that lost what their copies have. One that is gone went with a checkout: its link is what counts."""
+    done = []
+    old = place.clock() - pins.MONTH_MS
+    for stream, copy in pins.links(place, pins.COPIES):
+        target = _target(place, stream, copy)
+        if (
+            _exists(place, target)
+            and not _continues(place, target, copy)
+            and not _is_in_tree(place, stream, copy)
+        ):
+            handle = handle_of(stream)
+            with handle.mutex:
+                done += _bring_back(place, handle, copy) if fix else _lost(place, handle, copy)
+        elif fix and _first_ms(place, copy) < old:
+            pins.drop(place, copy)
     return done
 
 
@@ -201,12 +220,13 @@ def _lost(place: Place, handle: Stream, path: str) -> list[Fault]:
         codec.id_of(line) not in present for line in segments.whole_lines(durable.read_whole(place.fs, path))
     )
     where = os.path.relpath(_target(place, handle.stream, path), place.root)
-    return [_removed(handle, where, missing)] if missing else []
+    cut = _is_cut(place, handle.stream, path)
+    return [_removed(handle, where, missing, cut=cut)] if missing else []
 
 
-def _removed(handle: Stream, where: str, count: int, done: str = "") -> Fault:
-    data = {"commits": count}
-    return Fault(faults.REMOVED_COMMITS, handle.stream, where, data, done=done, harmless=True)
+def _removed(handle: Stream, where: str, count: int, *, cut: bool, done: str = "") -> Fault:
+    kind, harmless = (faults.LOST_COMMITS, bool(done)) if cut else (faults.REMOVED_COMMITS, True)
+    return Fault(kind, handle.stream, where, {"commits": count}, done=done, harmless=harmless)
 
 
 def _is_cut(place: Place, stream: str, path: str) -> bool:
@@ -245,6 +265,18 @@ def _is_in_tree(place: Place, stream: str, path: str) -> bool:
         return False
 
 
+def _continues(place: Place, segment: str, copy: str) -> bool:
+    """Whether a segment still has all that its copy has, told by where the copy ends."""
+    one, other = place.fs.open(segment, os.O_RDONLY), -1
+    try:
+        other = place.fs.open(copy, os.O_RDONLY)
+        return pins.continues(place, one, other, place.fs.stat_handle(other).st_size)
+    finally:
+        for fd in (one, other):
+            if fd >= 0:
+                place.fs.close(fd)
+
+
 def _bring_back(place: Place, handle: Stream, path: str) -> list[Fault]:
     with handle.lock:
         data = durable.read_whole(place.fs, path)
@@ -254,6 +286,7 @@ def _bring_back(place: Place, handle: Stream, path: str) -> list[Fault]:
         target = _target(place, handle.stream, path)
         if not missing:
             return []
+        cut = _exists(place, target)
         joined = os.path.basename(target).startswith(segments.JOINED)
         if not joined and not _exists(place, target):
             # Not under the old name: another clone may have more under it, and git would refuse to merge that.
@@ -276,9 +309,11 @@ def _bring_back(place: Place, handle: Stream, path: str) -> list[Fault]:
         durable.replace(place.fs, target, whole, tag=place.tag, durable=True)
         durable.fsync_dirs(place.fs, folder, os.path.dirname(place.root))
         pins.drop(place, path)
+        if cut:
+            pins.drop_links(place, handle.stream, os.path.basename(target))  # they share what was cut
         pins.keep(place, handle.stream, target)
     where = os.path.relpath(target, place.root)
-    return [_removed(handle, where, missing, done=faults.RECOVERED)]
+    return [_removed(handle, where, missing, cut=cut, done=faults.RECOVERED)]
 
 
 def _first_ms(place: Place, path: str) -> int:

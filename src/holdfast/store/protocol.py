@@ -94,6 +94,7 @@ class Fault(Record):
             "harmless": self.harmless,
             "done": self.done,
             "action": render(self.action),
+            "data": self.data,
         }
 
 
@@ -248,6 +249,9 @@ class GitBacked(Attachments, Protocol):
     def pinned_sessions(self, known: set[str]) -> list[str]:
         """Sessions of which commits are only pinned, or of which nothing is ``known`` but that."""
 
+    def has_elsewhere(self, stream: str, commit_id: str) -> bool:
+        """Whether git or a pin has a commit that the stream lacks: of another branch, stashed, reset."""
+
     def is_stream(self, name: str) -> bool:
         """Whether this is a stream with segments of its own: not one that is wholly in the archive."""
 
@@ -275,6 +279,9 @@ class GitBacked(Attachments, Protocol):
 
     def put_back(self, path: str) -> list[str]:
         """Move a file that a merge put into the folder of another session to where it was added."""
+
+    def mirror(self, stream: str) -> None:
+        """Copy what this writer appended to a stream to where neither git nor an editor reaches it."""
 
     def salvage(self) -> list[Fault]:
         """Bring back what git removed from the working tree before a git commit had it."""

@@ -22,19 +22,21 @@ from holdfast.store.protocol import (
     git_backed,
     listing_of,
 )
-from holdfast.store.url import open_store
+from holdfast.store.url import file_path, is_url, open_store
 from holdfast.typed import TYPE_CHECKING, Any, Self
 from holdfast.workspace import discovery, publish, secrets_filter
 from holdfast.workspace.clock import wall_clock
 from holdfast.workspace.handle import Handle
 from holdfast.workspace.session import Session
+from holdfast.workspace.thread_lock import ThreadLock
 
 if TYPE_CHECKING:
     from holdfast.workspace.attachments import Beside
     from holdfast.workspace.choose import Choice
     from holdfast.workspace.discovery import Surroundings
+    from holdfast.workspace.models import Unsettled
     from holdfast.workspace.person import Person
-    from holdfast.workspace.presence import Presence
+    from holdfast.workspace.presence import Lease, Presence
     from holdfast.workspace.project import Project
 
 POINTER = "local/current"
@@ -73,13 +75,13 @@ def open_workspace(
     ``redact`` or ``allow``; without it, the settings decide, which can differ by ``channel``.
     """
     environment = os.environ
-    target = os.fspath(where) if where is not None else environment.get("HOLDFAST_URL")
+    target = file_path(os.fspath(where) if where is not None else environment.get("HOLDFAST_URL") or "")
     if not target:
         target = discovery.find(os.getcwd())
-    elif ":" not in target and os.path.basename(os.path.normpath(target)) != discovery.FOLDER:
+    elif not is_url(target) and os.path.basename(os.path.normpath(target)) != discovery.FOLDER:
         target = discovery.find(target)
     # The repository around the workspace names the user; a database is in none, so the one around here does.
-    around = discovery.around(os.getcwd() if ":" in target else os.path.dirname(os.path.abspath(target)))
+    around = discovery.around(os.getcwd() if is_url(target) else os.path.dirname(os.path.abspath(target)))
     name = user or discovery.user_name(environment, around.repository)
     return Workspace(
         open_store(target, clock=wall_clock, repository=around.repository),
@@ -124,6 +126,8 @@ class Workspace:
         self.by = str(secrets_filter.passed_value(self, checked_text(by, "actor", cap=NAME_CAP), "actor")[0])
         self._stale: dict[str, Handle] = {}
         self._published = 0
+        self._publishing = ThreadLock()
+        """Held by the thread that writes views. It comes before the locks of working sets."""
         self._presence: Presence | None = None
         self._faults: list[Fault] = []
 
@@ -142,7 +146,7 @@ class Workspace:
         transitions: dict[str, list[str]] | None = None,
         op: str | None = None,
     ) -> Session:
-        """Begin a session, and make it the current one of this place.
+        """Start a session, and make it the current one.
 
         ``phases`` are entered in order, or as ``transitions`` allow (see ``Session.declare_phases``).
         """
@@ -193,60 +197,66 @@ class Workspace:
         return found
 
     def session(self, name: str | None = None) -> Session:
-        """A session by id, or the current one: HOLDFAST_SESSION, else this place's pointer."""
+        """A session by name, or the current one: HOLDFAST_SESSION, else the one that was started or switched to last.
+
+        A name is ``user/id`` (what ``sessions`` gives and ``Session.name`` is), an id, or an unambiguous beginning.
+        """
         wanted = name or os.environ.get("HOLDFAST_SESSION") or self.current()
         if wanted is None:
             raise NoSession()
         return self._find(wanted)
 
-    def sessions(self, *, user: str | None = None) -> list[str]:
-        """The streams of all sessions, newest first."""
+    def sessions(self, *, user: str | None = None, limit: int | None = None) -> list[str]:
+        """The names of all sessions, or of one user's, newest first: each is what ``session`` takes."""
+        if limit is not None:
+            streams, _ = self.page(user, limit)
+        else:
+            streams = self._session_streams(user)
+        return [stream.removeprefix("sessions/") for stream in streams]
+
+    def _session_streams(self, user: str | None) -> list[str]:
         prefix = f"sessions/{checked_name(user, 'user')}/" if user else "sessions/"
         return sorted(self.store.streams(prefix), key=last_part, reverse=True)
 
-    def newest(self, user: str | None, limit: int) -> list[str]:
-        """The streams of the newest sessions, newest first."""
-        return self.page(user, limit)[0]
-
     def page(self, user: str | None, limit: int) -> tuple[list[str], int]:
-        """The newest sessions and how many there are. Ten thousand sessions cost no more than ten."""
+        """Internal: the streams of the newest sessions and how many there are. Ten thousand cost no more than ten."""
         if user is not None:
             checked_name(user, "user")
         listing = listing_of(self.store)
         if listing is not None:
             return listing.newest_sessions(user, limit)
-        streams = self.sessions(user=user)
+        streams = self._session_streams(user)
         return streams[:limit], len(streams)
 
     def has_archive(self) -> bool:
-        """Whether sessions were put away into ``history/``; an engine without folders keeps them among the others."""
+        """Internal: whether sessions were archived into ``history/``, where the engine has folders."""
         archive = archive_of(self.store)
         return archive is not None and archive.has_archive()
 
     def pick(self) -> Choice:
-        """The session to go on with when nobody names one, and why that one."""
+        """Internal: the session to go on with when nobody names one, and why that one."""
         from holdfast.workspace.choose import pick
 
         return pick(self)
 
     def for_host(self, host: str, host_session: str) -> Choice:
-        """The session that an agent host's own session works on; a new one goes on with what ``pick`` finds."""
+        """Internal: the session that an agent host's own session works on; for a new one, what ``pick`` finds."""
         from holdfast.workspace.choose import for_host
 
         return for_host(self, host, host_session)
 
     def bind_host(self, host: str, host_session: str, session: Session) -> None:
-        """Remember that an agent host's own session works on ``session``."""
+        """Internal: remember that an agent host's own session works on ``session``."""
         from holdfast.workspace.choose import bind
 
         bind(self, host, host_session, session)
 
     def current(self) -> str | None:
-        """The id of this place's current session, if there is one."""
+        """The name of the current session, if there is one."""
         return _pointed_to(self.store.get(POINTER))
 
     def switch(self, name: str) -> Session:
-        """Make another session the current one of this place."""
+        """Make another session the current one."""
         session = self._find(name)
         self.store.put(POINTER, f"{session.user}/{session.id}\n".encode())
         return session
@@ -271,7 +281,7 @@ class Workspace:
 
     @property
     def surroundings(self) -> Surroundings:
-        """The project's folder and the git repository around it."""
+        """Internal: the project's folder and the git repository around it."""
         if self._surroundings is None:
             in_folder = self.store.capabilities.name == "files"
             self._surroundings = discovery.around(os.path.dirname(self.where) if in_folder else os.getcwd())
@@ -294,7 +304,7 @@ class Workspace:
         return Person(self, user_stream(self.user))
 
     def files(self, stream: str) -> Beside:
-        """The files that a stream can refer to: the project's, and its own where the store has folders."""
+        """Internal: the files that a stream can refer to: the project's, and its own where the store has folders."""
         from holdfast.workspace.attachments import Beside
 
         attachments = attachments_of(self.store)
@@ -309,7 +319,7 @@ class Workspace:
 
     @property
     def presence(self) -> Presence:
-        """Who works in the worktrees of this repository."""
+        """Internal: who works in the worktrees of this repository."""
         if self._presence is None:
             from holdfast.workspace.presence import of_agent
 
@@ -320,22 +330,40 @@ class Workspace:
     def presence(self, presence: Presence) -> None:
         self._presence = presence
 
+    def lease(self, session: str, *, anyway: bool = False) -> Lease:
+        """Take the lease of a session, by its name: ``session.under(lease)`` writes only as long as it is held.
+
+        Raises ``Held`` if a live process has it; ``anyway`` also takes it from one that nobody here can look at.
+        """
+        return self.presence.lease(session, anyway=anyway)
+
     # -- across sessions ----------------------------------------------------------------------------------
 
-    def recover(self) -> list[dict[str, Any]]:
+    def recover(self) -> list[Unsettled]:
         """Every decision with no outcome, over all sessions and the project, oldest first."""
-        unsettled = []
-        for stream in [*self.store.streams("sessions/"), *self.store.streams(PROJECT)]:
-            for decision in Handle(self, stream).peek().state["decisions"]["open"].values():
-                unsettled.append({**decision, "session": last_part(stream), "user": owner(stream)})
-        return sorted(unsettled, key=lambda decision: decision["commit"])
+        from holdfast.workspace.entries import unsettled
+        from holdfast.workspace.model_builders import build
+        from holdfast.workspace.models import Decision, Unsettled
+
+        return [
+            Unsettled(
+                session=f"{entry['user']}/{entry['session']}" if entry["user"] else "",
+                decision=build(Decision, entry),
+            )
+            for entry in unsettled(self)
+        ]
 
     def doctor(self, *, fix: bool = False) -> list[Fault]:
-        """Everything that is wrong in the workspace; with ``fix``, mend what can be mended without losing anything."""
-        from holdfast.workspace import presence
+        """Everything that is wrong in the workspace; with ``fix``, repair what can be repaired without loss."""
+        from holdfast.workspace import presence, soundness
         from holdfast.workspace.heal_pages import check_markers
 
-        faults = self.store.check(fix=fix) + publish.check(self, fix=fix) + secrets_filter.check(self)
+        faults = self.store.check(fix=fix)
+        known = {(fault.kind, fault.where) for fault in faults}
+        faults += [
+            fault for fault in soundness.check(self, fix=fix) if (fault.kind, fault.where) not in known
+        ]
+        faults += publish.check(self, fix=fix) + secrets_filter.check(self)
         return faults + check_markers(self, fix=fix) + presence.check(self) + self._hook_errors()
 
     def _hook_errors(self) -> list[Fault]:
@@ -349,12 +377,12 @@ class Workspace:
         return [Fault(faults.HOOK_ERRORS, "", HOOK_LOG, data, harmless=True)]
 
     def salvage(self) -> list[Fault]:
-        """Bring back commits that git removed from the working tree before a git commit had them."""
+        """Internal: bring back commits that git removed from the working tree before a git commit had them."""
         store = git_backed(self.store)
         return store.salvage() if store is not None else []
 
     def heal(self) -> list[Fault]:
-        """Put right what a merge left in our files: conflicts, markers, stale views, lost segments."""
+        """Repair what a merge left: conflicts, markers, stale views, lost segments."""
         from holdfast.workspace.heal import heal
 
         return heal(self)
@@ -362,33 +390,43 @@ class Workspace:
     # -- views --------------------------------------------------------------------------------------------
 
     def changed(self, handle: Handle) -> None:
-        """A commit was made: its views are stale. They are regenerated at most once a second, and on close."""
+        """Internal: a commit was made. Its views are regenerated at most once a second, and on close."""
         self._stale[handle.stream] = handle
         if self.new_key is not None:
             secrets_filter.keep_key(self)
         now = time.monotonic_ns()
-        if now - self._published > 1_000_000_000:
+        if now - self._published <= 1_000_000_000 or not self._publishing.try_acquire():
+            return  # not yet, or another thread is writing views: the next commit, or the closing, writes these
+        try:
             if self._published:
                 self.publish()
             self._published = now
+        finally:
+            self._publishing.release()
 
     def touch(self, handle: Handle) -> None:
-        """Have the views of a session looked at by the next ``publish``, also if nothing was committed."""
+        """Internal: have the views of a session looked at by the next ``publish``, also if nothing was committed."""
         self._stale[handle.stream] = handle
 
     def report(self, fault: Fault) -> None:
-        """Have the next ``publish`` tell of something that went wrong beside a command, which itself succeeded."""
+        """Internal: have the next ``publish`` report a fault that did not make its command fail."""
         self._faults.append(fault)
 
     def publish(self) -> list[Fault]:
-        """Make the views of every changed session anew."""
+        """Write the views of every changed session; returns what was found wrong with them."""
+        with self._publishing:
+            return self._publish()
+
+    def _publish(self) -> list[Fault]:
         found, self._faults = self._faults, []
         while self._stale:
             _, handle = self._stale.popitem()
             try:
-                if isinstance(handle, Session):
-                    found += publish.publish(handle)
-                handle.settle_down()
+                with handle.lock:
+                    if isinstance(handle, Session):
+                        found += publish.publish(handle)
+                    handle.settle_down()
+                self._mirror(handle.stream)
             except HoldfastError as error:
                 from holdfast.store.faults import UNWRITTEN_VIEW
 
@@ -397,8 +435,13 @@ class Workspace:
                 found.append(Fault(UNWRITTEN_VIEW, handle.stream, handle.stream, data, harmless=True))
         return found
 
+    def _mirror(self, stream: str) -> None:
+        store = git_backed(self.store)
+        if store is not None:
+            store.mirror(stream)
+
     def close(self) -> None:
-        """Write what views are stale, and give the store back."""
+        """Write the views of changed sessions, and close the store."""
         self.publish()
         self.store.close()
 

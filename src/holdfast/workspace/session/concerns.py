@@ -1,0 +1,115 @@
+"""What to watch in a session: loops, risks, blockers, next actions, errors, legal reviews."""
+
+from __future__ import annotations
+
+from holdfast.core import concepts
+from holdfast.workspace.handle import Handle, Receipt
+
+
+class Concerns(Handle):
+    """What is open, what may go wrong and what went wrong."""
+
+    # -- loops -------------------------------------------------------------------------------------------
+
+    def add_loop(
+        self, title: str, *, context: str | None = None, op: str | None = None, expect: int | None = None
+    ) -> Receipt:
+        """Keep an open question."""
+        return self.commit(
+            lambda state, mint: concepts.loop.add(state, mint, title, context), op=op, expect=expect
+        )
+
+    def explore_loop(self, loop: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
+        """Begin to look into a question."""
+        return self.commit(lambda state, mint: concepts.loop.explore(state, loop), op=op, expect=expect)
+
+    def close_loop(
+        self,
+        loop: str,
+        outcome: str,
+        *,
+        decide: str | None = None,
+        because: str | None = None,
+        op: str | None = None,
+        expect: int | None = None,
+    ) -> Receipt:
+        """Answer a question. With ``decide`` the same commit makes a decision of it, linked both ways."""
+        return self.commit(
+            lambda state, mint: concepts.loop.close(state, mint, loop, outcome, decide, because),
+            op=op,
+            expect=expect,
+        )
+
+    # -- risks, blockers, next actions, errors -----------------------------------------------------------
+
+    def add_risk(
+        self, text: str, *, severity: str | None = None, op: str | None = None, expect: int | None = None
+    ) -> Receipt:
+        """Name a risk; ``severity`` is low, medium, high or critical."""
+        return self.commit(
+            lambda state, mint: concepts.risk.add(state, mint, text, severity), op=op, expect=expect
+        )
+
+    def close_risk(
+        self, which: str, outcome: str, *, op: str | None = None, expect: int | None = None
+    ) -> Receipt:
+        """A risk is no more, and why."""
+        return self.commit(
+            lambda state, mint: concepts.risk.close(state, which, outcome), op=op, expect=expect
+        )
+
+    def add_blocker(self, text: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
+        """Name something that keeps the work from going on."""
+        return self.commit(lambda state, mint: concepts.blocker.add(state, mint, text), op=op, expect=expect)
+
+    def close_blocker(
+        self, which: str, outcome: str, *, op: str | None = None, expect: int | None = None
+    ) -> Receipt:
+        """A blocker is out of the way, and how."""
+        return self.commit(
+            lambda state, mint: concepts.blocker.close(state, which, outcome), op=op, expect=expect
+        )
+
+    def add_next(self, text: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
+        """Name something to do next."""
+        return self.commit(
+            lambda state, mint: concepts.next_action.add(state, mint, text), op=op, expect=expect
+        )
+
+    def finish_next(
+        self, which: str, outcome: str | None = None, *, op: str | None = None, expect: int | None = None
+    ) -> Receipt:
+        """A next action has been done."""
+        return self.commit(
+            lambda state, mint: concepts.next_action.finish(state, which, outcome), op=op, expect=expect
+        )
+
+    def add_error(
+        self,
+        text: str,
+        *,
+        tried: str | None = None,
+        remedy: str | None = None,
+        op: str | None = None,
+        expect: int | None = None,
+    ) -> Receipt:
+        """Something went wrong; with what was tried, and the remedy if it is known already."""
+        return self.commit(
+            lambda state, mint: concepts.error.add(state, mint, text, tried, remedy), op=op, expect=expect
+        )
+
+    def remedy_error(
+        self, which: str, remedy: str, *, op: str | None = None, expect: int | None = None
+    ) -> Receipt:
+        """What was done about an error."""
+        return self.commit(
+            lambda state, mint: concepts.error.close(state, which, remedy), op=op, expect=expect
+        )
+
+    def legal_review(
+        self, text: str, *, outcome: str, op: str | None = None, expect: int | None = None
+    ) -> Receipt:
+        """Keep what was reviewed and what came of it."""
+        return self.commit(
+            lambda state, mint: concepts.legal.add(state, mint, text, outcome), op=op, expect=expect
+        )

@@ -311,7 +311,7 @@ class History:
                 workspace.touch(handle)
             if serious := [fault for fault in workspace.publish() if not fault.harmless]:
                 raise Broken(f"{tree.path}: {serious[0]}")
-            for stream in workspace.sessions():
+            for stream in workspace.store.streams("sessions/"):
                 for view in VIEWS:
                     shown[f"{stream}/{view}"] = (workspace.store.get(f"{stream}/{view}") or b"").decode()
         shown["ids"] = json.dumps(sorted(found))

@@ -18,7 +18,6 @@ from hashlib import sha256
 
 from holdfast.core import codec
 from holdfast.errors import Forbidden, NotFound, Refused, Usage
-from holdfast.git.integration import track_views
 from holdfast.store.files import segments
 from holdfast.testing.git_histories.tree import VIEWS, Broken, Tree
 from holdfast.testing.seeded import Replay
@@ -123,9 +122,7 @@ class History:
         self.git(self.folder, "clone", "-q", self.hub, path)
         tree = Tree(self, path, path)
         self.trees.append(tree)
-        root, _ = init(path, given=True)
-        if self.tracked_views:
-            track_views(root)
+        init(path, given=True, track_views=self.tracked_views)
         with open(os.path.join(path, "code.txt"), "w") as file:
             file.write("code\n")
         self.command_start(tree)
@@ -314,7 +311,7 @@ class History:
                 workspace.touch(handle)
             if serious := [fault for fault in workspace.publish() if not fault.harmless]:
                 raise Broken(f"{tree.path}: {serious[0]}")
-            for stream in workspace.sessions():
+            for stream in workspace.store.streams("sessions/"):
                 for view in VIEWS:
                     shown[f"{stream}/{view}"] = (workspace.store.get(f"{stream}/{view}") or b"").decode()
         shown["ids"] = json.dumps(sorted(found))

@@ -131,10 +131,8 @@ def any_session(history: History, workspace: Workspace) -> Session | None:
     """A session of the worktree: usually one of the newest, sometimes an archived one."""
     if history.random.random() < 0.1 and (found := upkeep.archived(workspace)):
         return history.random.choice(found)
-    streams = workspace.sessions()
-    if not streams:
-        return None
-    return workspace.session("/".join(history.random.choice(streams[:4]).split("/")[1:]))
+    names = workspace.sessions()
+    return workspace.session(history.random.choice(names[:4])) if names else None
 
 
 def all_streams(workspace: Workspace) -> list[str]:

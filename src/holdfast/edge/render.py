@@ -17,7 +17,7 @@ _NARROWEST = 6
 
 
 def colours() -> bool:
-    """Whether standard output is a terminal that shows colours and nobody asked for plain text."""
+    """Whether standard output is a terminal that shows colours and plain text was not asked for."""
     environment = os.environ
     if environment.get("NO_COLOR") or environment.get("TERM") == "dumb":
         return False
@@ -25,9 +25,9 @@ def colours() -> bool:
 
 
 def columns() -> int:
-    """The width of the terminal; 0 where nobody knows it."""
-    told = os.environ.get("COLUMNS", "")
-    width = int(told) if told.isascii() and told.isdecimal() else 0
+    """The width of the terminal; 0 where it is unknown."""
+    given = os.environ.get("COLUMNS", "")
+    width = int(given) if given.isascii() and given.isdecimal() else 0
     if not width:
         try:
             width = os.get_terminal_size(sys.stdout.fileno()).columns
@@ -51,7 +51,7 @@ def clean(text: object, length: int = 0) -> str:
 
 
 def _room() -> int:
-    """The width that lines have to fit; 0 in a pipe, where whoever reads wants whole lines."""
+    """The width that lines have to fit; 0 in a pipe, whose reader wants whole lines."""
     return columns() if sys.stdout.isatty() else 0
 
 

@@ -153,7 +153,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _prepare_output() -> None:
     """Whatever the terminal can show, an answer must not fail when its command is done."""
     if sys.stdout is None:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - closed by whoever started us; stays open to the end
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - stays open to the end
     for stream in (sys.stdout, sys.stderr):
         encoding = getattr(stream, "encoding", None)
         if encoding and encoding.lower() not in ("utf-8", "utf8") and hasattr(stream, "reconfigure"):

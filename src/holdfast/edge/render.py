@@ -61,6 +61,17 @@ def fit(text: str) -> str:
     return "\n".join(_cut(line, width) for line in text.split("\n")) if width else text
 
 
+def wrap(text: str) -> str:
+    """An error for a terminal, wrapped at words and indented; unchanged where errors go to a file."""
+    width = columns() if sys.stderr.isatty() else 0
+    if not width or len(text) <= width:
+        return text
+    from textwrap import TextWrapper
+
+    wrapper = TextWrapper(width=width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return "\n".join(map(wrapper.fill, text.split("\n")))
+
+
 def table(rows: Sequence[tuple[str, ...]], head: tuple[str, ...], *, keep: int = 1) -> str:
     """Columns as wide as their widest cell, or as the terminal allows. A column without any cell is left out.
 

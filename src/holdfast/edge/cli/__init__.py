@@ -222,9 +222,9 @@ def _fail(error: HoldfastError, as_json: bool) -> int:
     if as_json:
         sys.stdout.write(as_text({"ok": False, "error": error.as_json(hints.text)}))
     else:
-        from holdfast.edge.render import clean
+        from holdfast.edge.render import clean, wrap
 
-        sys.stderr.write(f"holdfast: {clean(error.message)}\n")
+        sys.stderr.write(wrap(f"holdfast: {clean(error.message)}") + "\n")
         if error.hint:
-            sys.stderr.write(f"  {clean(hints.text(error.hint))}\n")
+            sys.stderr.write(wrap(f"  {clean(hints.text(error.hint))}") + "\n")
     return error.status

@@ -30,6 +30,14 @@ REMOVED_COMMITS = "removed-commits"
 """Commits that git removed from the working tree before a git commit had them. Data: ``commits``."""
 REMOVED_TEXT = "removed-text"
 """A message text that git removed from the working tree before a git commit had it."""
+MISSING_TEXT = "missing-text"
+"""A long text that a commit names and that is not there."""
+CHANGED_TEXT = "changed-text"
+"""A long text whose file has other bytes than were written."""
+UNUSED_TEXT = "unused-text"
+"""A file among the long texts that no commit names: a crash between a text and its line leaves one."""
+MALFORMED_TEXTS = "malformed-texts"
+"""A commit that names its long texts in a way that no release writes. Data: ``commit``."""
 PENDING_JOURNAL = "pending-journal"
 """The journal of a process that died, where nothing can be written."""
 MISPLACED_SEGMENT = "misplaced-segment"
@@ -72,6 +80,10 @@ STALE_VIEW = "stale-view"
 """A view that does not show the state."""
 EDITED_VIEW = "edited-view"
 """A view that a person edited."""
+MERGED_VIEW = "merged-view"
+"""A view or page of which git merged two versions. Data: ``saved_as``, where the merged text is kept."""
+VIEW_AHEAD = "view-ahead"
+"""A view shows a commit that neither the log nor git has. Data: ``commit``; ``saved_as``, where the view is kept."""
 TRACKED_VIEW = "tracked-view"
 """A view that a merge brought into git, in a workspace that keeps views out of it."""
 UNWRITTEN_VIEW = "unwritten-view"
@@ -87,6 +99,7 @@ HOOK_ERRORS = "hook-errors"
 
 # -- outcomes: what was done about a fault ------------------------------------------------------------------
 
+ACCEPTED = "accepted"
 CUT_OFF = "cut-off"
 MERGED = "merged"
 MOVED = "moved"
@@ -120,20 +133,20 @@ def _problem(data: Data) -> str:
     return str(data["problem"])
 
 
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun if count == 1 else noun + 's'}"
+
+
 def _commits(data: Data) -> str:
-    count = data["commits"]
-    return f"{count:,} {'commit' if count == 1 else 'commits'}"
+    return _counted(data["commits"], "commit")
 
 
 def _ignored(data: Data) -> str:
-    others = data["others"]
-    more = f", and {others:,} more {'segment' if others == 1 else 'segments'}" if others else ""
-    return f"git ignores it{more}"
+    return "git ignores it" + (f", and {_counted(data['others'], 'more segment')}" if data["others"] else "")
 
 
 def _hook_errors(data: Data) -> str:
-    count = data["errors"]
-    return f"{count:,} {'error' if count == 1 else 'errors'} in hooks, the last: {data['last']}"
+    return f"{_counted(data['errors'], 'error')} in hooks, the last: {data['last']}"
 
 
 def _owner(data: Data) -> str:
@@ -143,7 +156,7 @@ def _owner(data: Data) -> str:
 _WHAT: dict[str, str | Callable[[Data], str]] = {
     DAMAGED_LINE: _problem,
     MALFORMED_COMMIT: _problem,
-    TORN_TAIL: lambda data: f"{data['bytes']:,} bytes after the last complete line",
+    TORN_TAIL: lambda data: f"{_counted(data['bytes'], 'byte')} after the last complete line",
     DAMAGED_SEGMENT: "a damaged segment",
     BEHIND_GIT: lambda data: f"it lacks {_commits(data)} that git has",
     LOST_COMMITS: lambda data: f"{_commits(data)} lost: the segment was cut or overwritten",
@@ -151,6 +164,10 @@ _WHAT: dict[str, str | Callable[[Data], str]] = {
         f"{_commits(data)} that git removed from the working tree before a git commit had them"
     ),
     REMOVED_TEXT: "a text that git removed from the working tree before a git commit had it",
+    MISSING_TEXT: "a long text is missing",
+    CHANGED_TEXT: "a long text is not the one that was written",
+    UNUSED_TEXT: "a long text that no commit names",
+    MALFORMED_TEXTS: lambda data: f"the commit {data['commit']} names its long texts in a malformed way",
     PENDING_JOURNAL: "the journal of a process that died; its commits may be missing here",
     MISPLACED_SEGMENT: _owner,
     NOT_A_SEGMENT: "not a segment",
@@ -169,6 +186,8 @@ _WHAT: dict[str, str | Callable[[Data], str]] = {
     WRONG_STATE: "the saved state differs from the log",
     STALE_VIEW: "the view is stale or damaged",
     EDITED_VIEW: "the view was edited by hand",
+    MERGED_VIEW: "git merged two versions",
+    VIEW_AHEAD: lambda data: f"the view shows a commit that is lost: {data['commit']}",
     TRACKED_VIEW: "a view that a merge brought into git",
     UNWRITTEN_VIEW: lambda data: f"could not be written: {data['problem']}",
     NOT_STAGED: "git did not stage the healed files",
@@ -191,6 +210,10 @@ _REMEDY: dict[str, Hint | Callable[[Data], Hint]] = {
     BEHIND_GIT: Hint(Use("doctor.fix"), " restores them from git"),
     LOST_COMMITS: Hint(Use("heal"), " restores them from a copy, if there is one"),
     REMOVED_COMMITS: Hint(Use("heal"), " recovers them"),
+    MISSING_TEXT: Hint("the commit is used without it; ", Use("doctor.fix"), " looks for the text"),
+    CHANGED_TEXT: Hint("the commit is used without it; ", Use("doctor.fix"), " looks for the text"),
+    UNUSED_TEXT: Hint("not read; ", Use("doctor.fix"), " removes it after a day"),
+    MALFORMED_TEXTS: Hint("the commit is used as it is"),
     PENDING_JOURNAL: Hint("the first command that can write to the workspace replays it"),
     MISPLACED_SEGMENT: Hint("not read; ", Use("heal"), " moves it where it belongs"),
     NOT_A_SEGMENT: Hint("not read"),
@@ -208,6 +231,12 @@ _REMEDY: dict[str, Hint | Callable[[Data], Hint]] = {
     WRONG_STATE: Hint(Use("doctor.fix"), " rebuilds it from the log"),
     STALE_VIEW: Hint("the next command regenerates it"),
     EDITED_VIEW: Hint("left as it is; ", Use("sync"), " shows the changes and takes them in"),
+    MERGED_VIEW: Hint("the next command regenerates it"),
+    VIEW_AHEAD: lambda data: (
+        Hint("kept for inspection")
+        if data.get("saved_as")
+        else Hint("left as it is; ", Use("heal"), " recovers what it can, and saves the view")
+    ),
     UNWRITTEN_VIEW: Hint("the next command writes it again"),
     NOT_STAGED: Hint("stage them with `git add`"),
     INVALID_SETTINGS: Hint("correct it; until then nothing is written"),
@@ -223,16 +252,22 @@ def _restored(data: Data) -> str:
     return f"restored {_commits(data)} ({origin or 'all were in the file'}){saved}"
 
 
+def _regenerated(data: Data) -> str:
+    saved = data.get("saved_as")
+    return f"regenerated; the old text is {saved}" if saved else "regenerated"
+
+
 def _moved(data: Data) -> str:
     return f"moved to {', '.join(data['moved_to'])}" if data.get("moved_to") else "moved where it belongs"
 
 
 _DONE: dict[str, str | Callable[[Data], str]] = {
+    ACCEPTED: "no copy has them; the log goes on without them",
     CUT_OFF: "moved to local/quarantine/",
     MERGED: "merged from all sides",
     MOVED: _moved,
     RECOVERED: "recovered",
-    REGENERATED: "regenerated",
+    REGENERATED: _regenerated,
     REMOVED: "removed",
     RESTORED: _restored,
     REWRITTEN: "written again",

@@ -211,8 +211,10 @@ class Handle:
         if self._lease is not None:
             self._lease.check()  # the stream is held: nobody who took the lease since can have written yet
         working_set, tail = self._set, context.tail
+        # Others wait for the lock: commits that cannot change what may be written are folded later.
+        fold_now = not tail.restarted and not all(map(concepts.own.is_all_own, tail.lines))
         working_set.take(tail)
-        if tail.lines:
+        if fold_now:
             _ = working_set.state  # refuses, before writing, what this release cannot read
         if working_set.is_archived():
             raise _archived(self.stream)

@@ -23,7 +23,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from holdfast import Session
 from holdfast.errors import Refused, Usage
 
 POLL = 0.02
@@ -33,7 +32,8 @@ KEPT = 2000
 _WHOLE = "\0whole"
 
 if TYPE_CHECKING:
-    from holdfast import Batch, Json, JsonObject
+    from holdfast.workspace.models import Batch, Json, JsonObject
+    from holdfast.workspace.session import Session
 
 Work = Callable[["Json", "Json"], object]
 Report = Callable[["Batch"], None]

@@ -42,6 +42,9 @@ def histories(writers: int, longest: int = 60, kind: str = "session") -> st.Sear
     )
 
 
+T = TypeVar("T")
+
+
 class Copy(Handle):
     """A stream as one writer has it: its own commits and those it received."""
 
@@ -58,6 +61,10 @@ class Copy(Handle):
         self._clock = clock
         self._numbers: dict[str, int] = {}
         self._sum = codec.GENESIS
+        self._update = None
+
+    def _look(self, question: Callable[[dict[str, Any]], T]) -> T:
+        return question(self.folded)
 
     @property
     def state(self) -> dict[str, Any]:

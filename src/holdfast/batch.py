@@ -21,7 +21,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import IO, Any, NamedTuple, NoReturn
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from holdfast import Session
 from holdfast.errors import Refused, Usage
@@ -32,11 +32,16 @@ KEPT = 2000
 
 _WHOLE = "\0whole"
 
-Work = Callable[[Any, Any], Any]
-Report = Callable[[dict[str, Any]], None]
+if TYPE_CHECKING:
+    from holdfast import Batch, Json, JsonObject
+
+Work = Callable[["Json", "Json"], object]
+Report = Callable[["Batch"], None]
+Claimant = dict[str, object]
+"""How a claim names the process that works: see ``claimant``."""
 
 
-def run(session: Session, batch: str, work: Work, *, report: Report | None = None) -> dict[str, Any]:
+def run(session: Session, batch: str, work: Work, *, report: Report | None = None) -> Batch:
     """Call ``work(item, previous)`` for each item that is not done; what it returns is the item's result.
 
     ``previous`` is the result of the item before, or None. An exception fails the item with its text as reason.
@@ -52,7 +57,7 @@ def run(session: Session, batch: str, work: Work, *, report: Report | None = Non
                 return session.batch(batch)
             time.sleep(POLL)
             continue
-        known = session.batch(batch)["sequence"] and item > 0
+        known = session.batch(batch).sequence and item > 0
         previous = session.item_result(batch, item - 1) if known else None
         try:
             result = work(items[item], previous)
@@ -69,7 +74,7 @@ def run(session: Session, batch: str, work: Work, *, report: Report | None = Non
 
 def run_command(
     session: Session, batch: str, command: Sequence[str], *, jobs: int = 1, report: Report | None = None
-) -> dict[str, Any]:
+) -> Batch:
     """Run a command for each item that is not done, ``jobs`` at a time.
 
     ``{item}`` in a word of the command stands for the item; no shell is involved. The command finds the item's number
@@ -98,7 +103,7 @@ def run_command(
             os.kill(pid, signal.SIGTERM)
 
 
-def _fail(session: Session, batch: str, item: int, me: dict[str, Any], error: Exception) -> None:
+def _fail(session: Session, batch: str, item: int, me: Claimant, error: Exception) -> None:
     """Write down why an item failed. Nobody chose these words: a secret in them is replaced, the rest is kept."""
     reason = f"{type(error).__name__}: {error}".rstrip(": ")
     session.with_secrets("redact").fail_item(batch, item, me, reason)
@@ -107,11 +112,11 @@ def _fail(session: Session, batch: str, item: int, me: dict[str, Any], error: Ex
 class _Worker(NamedTuple):
     pid: int
     item: int
-    claimant: dict[str, Any]
+    claimant: Claimant
     output: IO[bytes]
 
 
-def _start(session: Session, batch: str, items: list[Any], command: Sequence[str]) -> _Worker | None:
+def _start(session: Session, batch: str, items: list[Json], command: Sequence[str]) -> _Worker | None:
     """Start a worker for the next item.
 
     The process exists before it has an item, so that the claim can name it; it becomes the command when it is told to
@@ -199,7 +204,7 @@ def _settle(session: Session, batch: str, worker: _Worker, code: int) -> None:
 # -- who is alive -----------------------------------------------------------------------------------------------------
 
 
-def claimant(worker: int) -> dict[str, Any]:
+def claimant(worker: int) -> Claimant:
     """How a claim names the process that works and the one that will write down how it ended."""
     runner = os.getpid()
     return {
@@ -211,9 +216,9 @@ def claimant(worker: int) -> dict[str, Any]:
     }
 
 
-def dead_claims(session: Session, batch: str) -> list[dict[str, Any]]:
+def dead_claims(session: Session, batch: str) -> list[JsonObject]:
     """The claims whose worker and runner are both gone. Of another host or container nothing can be known here."""
-    claims = [claim["claimant"] for claim in session.batch(batch)["running"].values()]
+    claims = [claim.claimant for claim in session.batch(batch).running]
     return [claim for claim in claims if not _alive(claim)]
 
 
@@ -226,7 +231,7 @@ def _alive(claim: dict[str, Any]) -> bool:
 
 
 def _others_at_work(session: Session, batch: str) -> bool:
-    return any(_alive(claim["claimant"]) for claim in session.batch(batch)["running"].values())
+    return any(_alive(claim.claimant) for claim in session.batch(batch).running)
 
 
 def _born(pid: int) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import holdfast
 from holdfast import batch as runner
+from holdfast.workspace import entries
 
 WORKER = str(Path(__file__).with_name("worker.py"))
 CLI = [sys.executable, "-c", "import sys; from holdfast.edge.cli import main; sys.exit(main())"]
@@ -39,7 +40,7 @@ def test_every_item_is_done_once_under_random_kills(project: Path, tmp_path: Pat
             time.sleep(chance.uniform(0.01, 0.08))
             if process.poll() is not None:
                 process = start_runner(session.id, made.id, tmp_path)
-            claims = session.batch(made.id)["running"].values()
+            claims = entries.batch(session, made.id)["running"].values()
             workers = [claim["claimant"]["worker"] for claim in claims]
             workers = [worker for worker in workers if runner._born(worker[0]) == worker[1]]
             if not workers:
@@ -55,7 +56,7 @@ def test_every_item_is_done_once_under_random_kills(project: Path, tmp_path: Pat
         assert sum(killed.values()) == KILLS, killed
         assert min(killed["runner"], killed["worker"]) >= 5, killed
         while process.poll() is None and time.monotonic() < deadline:
-            counts = session.batch(made.id)
+            counts = entries.batch(session, made.id)
             if counts["done"] == [[0, 12], [14, 199]]:
                 break
             time.sleep(0.02)
@@ -63,7 +64,7 @@ def test_every_item_is_done_once_under_random_kills(project: Path, tmp_path: Pat
             assert start_runner(session.id, made.id, tmp_path).wait(60) == 1
         else:
             process.wait(60)
-        ended = session.batch(made.id)
+        ended = entries.batch(session, made.id)
         assert ended["done"] == [[0, 12], [14, 199]]
         assert ended["failed"] == {"21": [[13, 13]]}
         assert "unlucky" in ended["failures"][0]["reason"]

@@ -11,6 +11,7 @@ import holdfast
 from holdfast import batch
 from holdfast.core.concepts import batch as rules
 from holdfast.errors import Refused, TooLarge
+from holdfast.workspace import entries
 
 ME = {"host": "here", "worker": [1, "a"]}
 YOU = {"host": "there", "worker": [2, "b"]}
@@ -59,7 +60,7 @@ def test_failures_keep_reason_and_count(session: holdfast.Session) -> None:
     assert session.claim_item(made.id, ME) == 0
     session.fail_item(made.id, 0, ME, "second reason")
     assert session.claim_item(made.id, ME) is None
-    found = session.batch(made.id)
+    found = entries.batch(session, made.id)
     assert [(f["item"], f["tries"], f["reason"]) for f in found["failures"]] == [(0, 2, "second reason")]
     assert found["failed"] == {"2": [[0, 0]]}
     session.retry_failed(made.id)
@@ -79,9 +80,9 @@ def test_the_last_item_closes_the_batch(session: holdfast.Session) -> None:
     """A batch is complete with its last item, and stays visible."""
     made = session.create_batch(["a"])
     ended = batch.run(session, made.id, lambda item, previous: item * 2)
-    assert ended["outcome"] == "complete"
+    assert ended.outcome == "complete"
     assert session.state["batches"]["open"] == {}
-    assert session.batch()["id"] == made.id
+    assert session.batch().id == made.id
 
 
 def test_state_stays_small_with_many_items(session: holdfast.Session) -> None:
@@ -130,7 +131,7 @@ def test_a_result_over_its_limit_is_refused(session: holdfast.Session) -> None:
     session.claim_item(made.id, ME)
     with pytest.raises(TooLarge, match="result"):
         session.finish_item(made.id, 0, ME, "x" * (rules.RESULT_CAP + 1))
-    assert "0" in session.batch(made.id)["running"]
+    assert [claim.item for claim in session.batch(made.id).running] == [0]
 
 
 def test_a_lost_host_is_released_by_name(session: holdfast.Session) -> None:

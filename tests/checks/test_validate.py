@@ -55,7 +55,7 @@ def test_our_own_export_fulfils_the_contract(project: Path) -> None:
     with holdfast.open(project) as workspace:
         session = workspace.start("Work")
         session.decide("A", because="b")
-        exported = json.loads(session_state.render(session.state, session.log()))
+        exported = json.loads(session_state.render(session.state, session.stored_commits()))
     assert schema.problems("session-state", exported) == []
 
 

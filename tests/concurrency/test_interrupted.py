@@ -65,14 +65,14 @@ def test_an_interrupt_at_any_moment_leaves_a_handle_that_goes_on(
                 cut += 1
             else:
                 acknowledged.add(number)
-                assert version == sum(1 for _ in twin.log())
+                assert version == sum(1 for _ in twin.stored_commits())
             if beside and number % 3 == 0:
                 twin.record("x.other", {})
         assert cut > ROUNDS // 20
         assert twin.record("x.last", {}).version == session.version == sum(1 for _ in session.log())
         stored = {event.data.get("number") for commit in session.log() for event in commit.events}
         assert acknowledged <= stored
-        assert session.state == fold(blank("session"), twin.log())
+        assert session.state == fold(blank("session"), twin.stored_commits())
         assert workspace.store.check() == []
 
 
@@ -94,5 +94,5 @@ def test_an_interrupted_reading_is_begun_anew(tmp_path: Path, interrupts: None) 
             except KeyboardInterrupt:
                 cut += 1
             if number % 5 == 0:
-                assert session.state == fold(blank("session"), twin.log())
+                assert session.state == fold(blank("session"), twin.stored_commits())
         assert cut > 5

@@ -284,9 +284,9 @@ def test_folders_that_were_merged_show_the_same(tmp_path: Path) -> None:
     one, other = here.project, there.project
     assert json.dumps(one.state) == json.dumps(other.state)
     assert json.dumps(here.me.state) == json.dumps(there.me.state)
-    assert [item["title"] for item in one.ready()] == ["from left", "from right"]
+    assert [item.title for item in one.ready()] == ["from left", "from right"]
     assert len(contested.contests(here.me.state["registers"])) == 1
-    assert len({item["id"] for item in one.backlog()}) == 2
+    assert len({item.id for item in one.backlog.open}) == 2
 
 
 def test_a_bare_number_is_enough_only_while_it_is_one() -> None:

@@ -158,7 +158,7 @@ def test_a_stub_that_git_moves_to_another_session_is_settled(repository: Path, g
         faults = workspace.heal()
         assert [fault for fault in faults if not fault.harmless] == []
         assert [session.id for session in upkeep.archived(workspace)] == [place.split("/")[1]]
-        assert workspace.sessions() == [f"sessions/{other}"]
+        assert workspace.sessions() == [other]
     assert git("diff", "--name-only", "--diff-filter=U") == ""
     assert count(repository, place) == count(repository, other) == 3
     assert not list((repository / ".state" / "sessions" / other).rglob("archived"))

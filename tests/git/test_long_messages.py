@@ -25,7 +25,7 @@ def say(session_id: str, text: str = TEXT) -> None:
 
 def texts(session_id: str) -> list[str]:
     with holdfast.open() as workspace:
-        return [message.get("text", "") for message in workspace.session(session_id).recent()]
+        return [message.text for message in workspace.session(session_id).recent()]
 
 
 def save(git, message: str) -> None:

@@ -169,7 +169,7 @@ def test_any_types_are_handled(
     call(named, {**payload, "cwd": str(started)}, event)
     assert errors(started) == ""
     with holdfast.open() as workspace:
-        assert workspace.recover()[0]["id"] == "D-1"
+        assert workspace.recover()[0].decision.id == "D-1"
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))

@@ -229,9 +229,9 @@ def test_batch_state(workspace: holdfast.Workspace) -> None:
     found = bring(workspace, "batch_state.json", text)
     session = workspace.session()
     batch = session.batch()
-    assert batch["done"] == [[0, 0]]
-    assert batch["failures"][0]["reason"] == "no disk"
-    assert session.claim_item(batch["id"], {"host": "x"}) == 2
+    assert batch.done_items == (range(1),)
+    assert batch.failures[0].reason == "no disk"
+    assert session.claim_item(batch.id, {"host": "x"}) == 2
     assert [left.text for left in found.left] == ["9"]
 
 
@@ -381,7 +381,7 @@ def test_exports_can_be_brought_in(workspace: holdfast.Workspace, tmp_path: Path
     project.order("Write `$2` down")
     texts = {
         "backlog.yaml": backlog_yaml.render(project.state),
-        "catch-log.tsv": catch_log.render(project.log()),
+        "catch-log.tsv": catch_log.render(project.stored_commits()),
         "decisions.yaml": decision_index.render(project.state),
     }
     for name, text in texts.items():

@@ -194,7 +194,7 @@ OTHERS: dict[str, Callable[[holdfast.Workspace], object]] = {
     "batch item": lambda w: w.session().create_batch([{"header": TEXT}]),
     "batch title": lambda w: w.session().create_batch(["x"], title=TEXT),
     "slash action": lambda w: w.session().do(f"/discuss {TEXT}"),
-    "acting": lambda w: w.session().acting("x", because=TEXT),
+    "acting": lambda w: w.session().acting("x", because=TEXT).__enter__(),
     "handoff": lambda w: w.session().hand_off(TEXT),
     "claim on a path": lambda w: w.presence.claim([f"{w.where}/../{TEXT}"]),
     "actor": lambda w: holdfast.open(w.where, by=TEXT),
@@ -265,7 +265,7 @@ def test_allowed_in_a_long_message(session: holdfast.Session) -> None:
     session.with_secrets("allow").add_message("user", "word " * 20_000 + TEXT)
     types = [event.type for event in list(session.log())[-1].events]
     assert types == ["message.added", "secret.allowed"]
-    assert session.recent(1)[0]["text"].endswith(TEXT)
+    assert session.recent(1)[0].text.endswith(TEXT)
 
 
 def test_redacted_with_a_stable_placeholder(session: holdfast.Session, project: Path) -> None:
@@ -279,7 +279,7 @@ def test_redacted_with_a_stable_placeholder(session: holdfast.Session, project: 
         assert PLACEHOLDER.fullmatch(other.me.preference("api_token") or "")
     log = json.dumps([event.data for commit in session.log() for event in commit.events])
     (placeholder,) = set(PLACEHOLDER.findall(log))
-    assert session.recent(1)[0]["text"] == "word " * 20_000 + placeholder
+    assert session.recent(1)[0].text == "word " * 20_000 + placeholder
     assert SECRET.encode() not in stored(project)
     key = project / ".state" / secrets_filter.KEY
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
@@ -388,10 +388,10 @@ def test_a_batch_goes_on_around_secrets(session: holdfast.Session) -> None:
         return TEXT if item == "result" else "ok"
 
     after = batch.run(session, made.id, work)
-    reasons = [failure["reason"] for failure in after["failures"]]
+    reasons = [failure.reason for failure in after.failures]
     assert reasons[0].startswith("ValueError: [secret:npm-token:")
     assert reasons[1].startswith("SecretFound: batch.item-done.result holds")
-    assert after["done"] == [[2, 2]]
+    assert after.done_items == (range(2, 3),)
     again = session.create_batch(["x"])
     batch.run_command(session, again.id, ["echo", TEXT])
     assert str(session.item_result(again.id, 0)).startswith("[secret:npm-token:")

@@ -116,7 +116,7 @@ def test_one_bad_commit_does_not_hide_the_others(place: tuple[str, Path], what: 
     smuggle(place, session.stream, (NONSENSE | STRANGE)[what])
     with reopened(place) as workspace:
         again = workspace.session(session.id)
-        assert [decision["text"] for decision in workspace.recover()] == ["this"]
+        assert [found.decision.text for found in workspace.recover()] == ["this"]
         again.note("after")
         again.settle("D-1", "done")
         assert len(workspace.sessions()) == 1
@@ -148,7 +148,7 @@ def test_no_commit_is_acknowledged_behind_the_last_id(place: tuple[str, Path]) -
         again = workspace.session(session.id)
         with pytest.raises(Damaged, match="largest possible id"):
             again.note("lost")
-        assert [decision["text"] for decision in workspace.recover()] == ["this"]
+        assert [found.decision.text for found in workspace.recover()] == ["this"]
         assert where in {fault.where for fault in workspace.doctor()}
         workspace.start("elsewhere").note("kept")
 

@@ -191,7 +191,7 @@ def test_processes_that_record_at_once_end_in_one_state(tmp_path: Path) -> None:
                 os._exit(2)
         children.append(pid)
     assert [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children] == [0] * 4
-    commits = list(session.log())
+    commits = list(session.stored_commits())
     steps = {(e.data["worker"], e.data["number"]) for c in commits for e in c.events if e.type == "x.step"}
     assert steps == {(worker, number) for worker in range(4) for number in range(150)}
     assert session.state == fold(blank("session"), commits)

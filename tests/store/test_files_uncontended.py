@@ -75,7 +75,9 @@ class Twin:
         plan = PrebuiltCommit(prepared, lambda context: None) if known else lambda context: prepared
         done = self.store.append(STREAM, plan, self.cursor)
         self.cursor = done.cursor
-        return done
+        # The time of the file is the one thing in a cursor that two stores cannot share.
+        marks = {name: mark._replace(changed=0) for name, mark in done.cursor.marks.items()}
+        return done._replace(cursor=done.cursor._replace(marks=marks))
 
     def noted(self) -> list[Any]:
         """What the note says, but for the inode that it lies in."""

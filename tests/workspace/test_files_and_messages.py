@@ -48,13 +48,13 @@ def test_stale_names_what_is_gone_or_changed(session: Session, project: Path) ->
     (project / "gone").unlink()
     (project / "link").unlink()
     (project / "link").symlink_to("same")
-    found = {entry["path"]: entry["problem"] for entry in session.stale()}
+    found = {entry.path: entry.problem for entry in session.stale()}
     assert found.keys() == {"changed", "gone", "link"}
     assert (found["changed"], found["gone"]) == ("changed", "gone")
     assert "link" in found["link"]
     session.refer("changed")
     session.unrefer("gone")
-    assert {entry["path"] for entry in session.stale()} == {"link"}
+    assert {entry.path for entry in session.stale()} == {"link"}
 
 
 def test_the_same_path_again_is_one_reference(session: Session, project: Path) -> None:
@@ -119,7 +119,7 @@ def test_a_message_comes_back_unchanged(session: Session, text: str) -> None:
     """A message of any text and length is the same when it is read again, by another process too."""
     session.add_message("user", text)
     again = holdfast.open(session.workspace.where).session(session.id)
-    assert [message["text"] for message in again.recent()] == [text]
+    assert [message.text for message in again.recent()] == [text]
 
 
 def test_a_long_message_is_a_file_and_the_state_stays_small(session: Session, project: Path) -> None:
@@ -136,10 +136,10 @@ def test_a_long_message_is_a_file_and_the_state_stays_small(session: Session, pr
     )
     assert session.stale() == []
     file.write_text("something else")
-    assert [entry["problem"] for entry in session.stale()] == ["changed"]
+    assert [entry.problem for entry in session.stale()] == ["changed"]
     (found,) = session.recent()
-    assert found["cut"]
-    assert text.startswith(found["text"][:LONG])
+    assert found.cut
+    assert text.startswith(found.text[:LONG])
 
 
 def test_where_there_are_no_folders_the_log_keeps_all(project: Path) -> None:
@@ -149,7 +149,7 @@ def test_where_there_are_no_folders_the_log_keeps_all(project: Path) -> None:
     session.add_message("user", text)
     for _ in range(KEPT + 5):
         session.add_message("assistant", "ok")
-    assert session.recent(KEPT + 6)[0]["text"] == text
+    assert session.recent(KEPT + 6)[0].text == text
     assert len(session.recent(3)) == 3
     assert session.recent(0) == []
 
@@ -161,7 +161,7 @@ def test_the_last_messages_and_a_summary_of_the_others(session: Session) -> None
     assert [m["text"] for m in session.state["messages"]["recent"]] == [f"message {n}" for n in range(10, 30)]
     assert len(session.recent(25)) == 25
     session.summarize("thirty messages", keep=2)
-    assert [m["text"] for m in session.recent(10)] == ["message 28", "message 29"]
+    assert [m.text for m in session.recent(10)] == ["message 28", "message 29"]
     assert session.state["messages"]["summary"]["covers"] == 28
     session.add_message("user", "message 30")
     session.summarize("all of them")

@@ -73,7 +73,7 @@ def test_a_second_claimant_is_refused_and_told_who_has_it(project: Path) -> None
 def test_there_must_be_something_to_claim(project: Path) -> None:
     """A session that nobody handed off cannot be claimed; a new handoff can be claimed anew."""
     session = holdfast.open(by="ann").start("Ship it")
-    with pytest.raises(NotFound, match="Nothing has been handed off"):
+    with pytest.raises(NotFound, match="has no handoff"):
         session.claim()
     session.hand_off()
     as_("bob").claim()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -27,8 +28,8 @@ def project_handle(workspace: Workspace) -> Project:
     return workspace.project
 
 
-def titles(items: list[dict[str, object]]) -> list[object]:
-    return [item["title"] for item in items]
+def titles(items: Iterable[holdfast.BacklogItem]) -> list[str]:
+    return [item.title for item in items]
 
 
 def test_ready_is_what_nothing_holds_up_by_priority(project_handle: Project) -> None:
@@ -41,7 +42,7 @@ def test_ready_is_what_nothing_holds_up_by_priority(project_handle: Project) -> 
     backlog.edit_item(blocked, status="blocked")
     backlog.add_item("later", priority="low")
     assert titles(backlog.ready()) == ["hotfix", "design", "later"]
-    assert titles(backlog.backlog()) == ["build", "wait", "hotfix", "design", "later"]
+    assert titles(backlog.backlog.open) == ["build", "wait", "hotfix", "design", "later"]
     backlog.start_item(urgent)
     backlog.close_item(first, "drawn")
     assert titles(backlog.ready()) == ["build", "later"]
@@ -61,9 +62,9 @@ def test_an_item_that_waits_cannot_be_started(project_handle: Project) -> None:
     version = project_handle.version
     with pytest.raises(Refused, match=f"{second} waits for {first}.*Ready now: {first}"):
         project_handle.start_item("bl-2")
-    with pytest.raises(Refused, match="wait for itself"):
+    with pytest.raises(Refused, match="depend on itself"):
         project_handle.edit_item("BL-1", depends_on=["BL-2"])
-    with pytest.raises(Refused, match="wait for itself"):
+    with pytest.raises(Refused, match="depend on itself"):
         project_handle.edit_item("BL-1", depends_on=["BL-1"])
     with pytest.raises(NotFound):
         project_handle.add_item("third", depends_on=["BL-9"])
@@ -187,7 +188,7 @@ def test_a_decision_of_the_project_is_like_one_of_a_session(workspace: Workspace
     made = workspace.project.decide("All JSON", because="git diff")
     assert made.id.startswith("D-1.")
     (unsettled,) = workspace.recover()
-    assert (unsettled["id"], unsettled["session"]) == (made.id, "project")
+    assert (unsettled.decision.id, unsettled.session) == (made.id, "")
     assert session.state["decisions"]["made"] == 0
     workspace.project.settle("D-1", "done")
     with pytest.raises(Refused, match="is settled already"):
@@ -201,7 +202,7 @@ def test_preferences_belong_to_the_user(workspace: Workspace) -> None:
     me.prefer("language", "en")
     me.prefer("tone", " $2 \u202e|`x`\r\n")
     me.prefer("language", "de")
-    assert workspace.me.preferences() == {"language": "de", "tone": " $2 \u202e|`x`\r\n"}
+    assert workspace.me.preferences == {"language": "de", "tone": " $2 \u202e|`x`\r\n"}
     assert me.preference("language") == "de"
     me.unprefer("language")
     assert me.preference("language", "none") == "none"

@@ -34,10 +34,10 @@ def test_a_decision_is_open_until_it_is_settled(workspace: Workspace) -> None:
     )
     assert receipt.id == "D-1"
     (unsettled,) = workspace.recover()
-    assert (unsettled["text"], unsettled["action"], unsettled["session"]) == (
+    assert (unsettled.decision.text, unsettled.decision.action, unsettled.session) == (
         "Use SQLite",
         "migrate",
-        session.id,
+        session.name,
     )
     session.settle("d-01", "migrated")
     assert workspace.recover() == []
@@ -119,8 +119,10 @@ def test_update_retries_until_it_wins(workspace: Workspace) -> None:
 
     session.update(change)
     assert tries == [1, 2]
+    version = session.version
     with pytest.raises(Usage, match="one command"):
         session.update(lambda pinned: (pinned.note("a"), pinned.note("b")))
+    assert session.version == version, "the second command was refused before the first was written"
 
 
 def test_state_at_a_version_and_at_a_moment(workspace: Workspace) -> None:
@@ -128,13 +130,13 @@ def test_state_at_a_version_and_at_a_moment(workspace: Workspace) -> None:
     session = workspace.start("then", phases=["plan", "build"])
     session.note("one")
     time.sleep(0.005)
-    moment = session.note("two").at
+    moment = session.note("two").timestamp
     time.sleep(0.005)
     session.enter_phase("build")
     assert session.at(2)["notes"]["count"] == 1
     assert session.at(moment)["notes"]["count"] == 2
     assert session.at(0)["commits"] == 0
-    assert session.diff(3, 4) == [{"what": "phase", "change": "set", "before": "plan", "after": "build"}]
+    assert session.diff(3, 4) == [holdfast.Change(what="phase", change="set", before="plan", after="build")]
     with pytest.raises(NotFound):
         session.at(99)
     with pytest.raises(Usage, match="neither a version nor a timestamp"):

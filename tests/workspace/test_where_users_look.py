@@ -65,7 +65,7 @@ def test_an_import_is_shown(session: holdfast.Session, capsys: pytest.CaptureFix
 
 def test_archived_sessions_are_found(session: holdfast.Session, capsys: pytest.CaptureFixture[str]) -> None:
     """`sessions` says that there are some, lists them when asked, and views of one say that it is archived."""
-    session.abandon_batch(session.batch()["id"], "enough")
+    session.abandon_batch(session.batch().id, "enough")
     session.complete("done")
     assert main(["archive", session.id]) == 0
     capsys.readouterr()

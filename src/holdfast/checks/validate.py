@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.checks import schema
 from holdfast.checks.finding import Finding, Rule
 from holdfast.errors import NotFound
+from holdfast.workspace import soundness
 
 if TYPE_CHECKING:
     from holdfast.workspace.workspace import Workspace
@@ -20,8 +21,11 @@ CONTRACT = Rule(
 )
 COMMIT = Rule("HF303", "error", "a commit differs from its schema", "Run `holdfast doctor`.")
 DAMAGE = Rule("HF304", "error", "something in the store cannot be read", "Run `holdfast doctor`.")
+WRONG = Rule(
+    "HF306", "error", "a saved state that differs from its log", "`holdfast doctor --fix` rebuilds it."
+)
 UNREADABLE = Rule("HF305", "error", "a file that is not JSON", "Write whole files, atomically.")
-RULES = (STATE, CONTRACT, COMMIT, DAMAGE, UNREADABLE)
+RULES = (STATE, CONTRACT, COMMIT, DAMAGE, UNREADABLE, WRONG)
 MOST = 50
 """Findings of one kind in one place."""
 
@@ -32,6 +36,9 @@ def validate_workspace(workspace: Workspace) -> list[Finding]:
         Finding(DAMAGE, f".state/{fault.where.partition(':')[0]}", _line(fault.where), fault.what)
         for fault in workspace.store.check()
         if not fault.harmless
+    ]
+    found += [
+        Finding(WRONG, f".state/{fault.where}", 0, f"{fault.what}.") for fault in soundness.check(workspace)
     ]
     for stream in workspace.store.streams():
         found += _commits(workspace, stream)

@@ -12,6 +12,7 @@ from holdfast.core import timestamps
 from holdfast.core.concepts import fact as facts
 from holdfast.core.text import one_line
 from holdfast.errors import HoldfastError, NotFound
+from holdfast.workspace import soundness
 
 if TYPE_CHECKING:
     from holdfast.workspace.session import Session
@@ -41,7 +42,10 @@ UNSETTLED = Rule(
     "a decision that was never confirmed",
     "Look whether it was done, then `holdfast settle`.",
 )
-RULES = (GONE, CHANGED, FALSE, UNKNOWN, STALLED, UNSETTLED)
+WRONG = Rule(
+    "HF407", "error", "a saved state that differs from its log", "`holdfast doctor --fix` rebuilds it."
+)
+RULES = (GONE, CHANGED, FALSE, UNKNOWN, STALLED, UNSETTLED, WRONG)
 SILENT_MS = 2 * 3_600_000
 """A worker that wrote nothing for this long is asked about."""
 
@@ -58,7 +62,9 @@ def verify(workspace: Workspace, *, now: int, silent: int = SILENT_MS) -> list[F
         found += _references(workspace, session)
         found += _tasks(session, now, silent, present.get(f"{session.user}/{session.id}", set()))
         found += _decisions(session, now, silent)
-    return found + list(_facts(workspace))
+    found += list(_facts(workspace))
+    wrong = soundness.check(workspace)
+    return found + [Finding(WRONG, f".state/{fault.where}", 0, f"{fault.what}.") for fault in wrong]
 
 
 def _references(workspace: Workspace, session: Session) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from holdfast.core.stream import is_stream_name
 from holdfast.fs import posix
 from holdfast.fs.port import FileSystem
 from holdfast.git.refs import UNSEARCHED, Repository
-from holdfast.store.files import segments
+from holdfast.store.files import pins, segments
 from holdfast.store.files.engine import FilesEngine, random_bits
 from holdfast.store.files.journal import JournalPolicy
 from holdfast.store.files.segments import EVENTS
@@ -164,6 +164,17 @@ class FilesStore(FilesEngine):
             return misplaced_files.put_back(self._place, path)
         except OSError as error:
             raise translate_oserror(error, path) from error
+
+    def mirror(self, stream: str) -> None:
+        """Copy what this writer appended to a stream to where neither git nor an editor reaches it."""
+        handle = self._handle(stream)
+        with handle.mutex:
+            try:
+                with handle.lock:
+                    if name := handle.segments.growing():
+                        pins.mirror(self._place, stream, handle.segments.path_of(name))
+            except OSError:
+                pass  # only a safety net: the commits are stored
 
     def salvage(self) -> list[Fault]:
         """Bring back commits and texts that git removed from the working tree before a git commit had them."""

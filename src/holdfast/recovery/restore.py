@@ -163,6 +163,7 @@ def salvage(place: Place, handle_of: Callable[[str], Stream], *, fix: bool = Tru
         (stream, path, first)
         for stream, path in links
         if (first := _first_ms(place, path)) < old or not _is_in_tree(place, stream, path)
+        if not pins.is_copy(path) or first < old or _exists(place, _target(place, stream, path))
     ]
     if not wanted:
         return []
@@ -174,7 +175,8 @@ def salvage(place: Place, handle_of: Callable[[str], Stream], *, fix: bool = Tru
     done = []
     writer = place.identity.stored()
     for (stream, path, first), blob in zip(wanted, blobs, strict=True):
-        if blob in in_git and not _is_cut(place, stream, path):
+        cut = _is_cut(place, stream, path)
+        if not cut and (blob in in_git or pins.is_copy(path)):
             if fix and first < old:
                 pins.drop(place, path)
             continue
@@ -201,12 +203,13 @@ def _lost(place: Place, handle: Stream, path: str) -> list[Fault]:
         codec.id_of(line) not in present for line in segments.whole_lines(durable.read_whole(place.fs, path))
     )
     where = os.path.relpath(_target(place, handle.stream, path), place.root)
-    return [_removed(handle, where, missing)] if missing else []
+    cut = _is_cut(place, handle.stream, path)
+    return [_removed(handle, where, missing, cut=cut)] if missing else []
 
 
-def _removed(handle: Stream, where: str, count: int, done: str = "") -> Fault:
-    data = {"commits": count}
-    return Fault(faults.REMOVED_COMMITS, handle.stream, where, data, done=done, harmless=True)
+def _removed(handle: Stream, where: str, count: int, *, cut: bool, done: str = "") -> Fault:
+    kind, harmless = (faults.LOST_COMMITS, bool(done)) if cut else (faults.REMOVED_COMMITS, True)
+    return Fault(kind, handle.stream, where, {"commits": count}, done=done, harmless=harmless)
 
 
 def _is_cut(place: Place, stream: str, path: str) -> bool:
@@ -237,12 +240,25 @@ def _is_in_tree(place: Place, stream: str, path: str) -> bool:
     target = _target(place, stream, path)
     try:
         one, other = place.fs.stat(path), place.fs.stat(target)
-        if one.st_ino == other.st_ino:
+        if one.st_ino == other.st_ino or (
+            pins.is_copy(path) and _continues(place, target, path, one.st_size)
+        ):
             return True
         found = {codec.id_of(line) for line in segments.whole_lines(durable.read_whole(place.fs, target))}
         return found.issuperset(map(codec.id_of, segments.whole_lines(durable.read_whole(place.fs, path))))
     except FileNotFoundError:
         return False
+
+
+def _continues(place: Place, segment: str, copy: str, have: int) -> bool:
+    one, other = place.fs.open(segment, os.O_RDONLY), -1
+    try:
+        other = place.fs.open(copy, os.O_RDONLY)
+        return pins.continues(place, one, other, have)
+    finally:
+        for fd in (one, other):
+            if fd >= 0:
+                place.fs.close(fd)
 
 
 def _bring_back(place: Place, handle: Stream, path: str) -> list[Fault]:
@@ -254,6 +270,7 @@ def _bring_back(place: Place, handle: Stream, path: str) -> list[Fault]:
         target = _target(place, handle.stream, path)
         if not missing:
             return []
+        cut = _exists(place, target)
         joined = os.path.basename(target).startswith(segments.JOINED)
         if not joined and not _exists(place, target):
             # Not under the old name: another clone may have more under it, and git would refuse to merge that.
@@ -276,9 +293,11 @@ def _bring_back(place: Place, handle: Stream, path: str) -> list[Fault]:
         durable.replace(place.fs, target, whole, tag=place.tag, durable=True)
         durable.fsync_dirs(place.fs, folder, os.path.dirname(place.root))
         pins.drop(place, path)
+        if cut:
+            pins.drop_links(place, handle.stream, os.path.basename(target))  # they share what was cut
         pins.keep(place, handle.stream, target)
     where = os.path.relpath(target, place.root)
-    return [_removed(handle, where, missing, done=faults.RECOVERED)]
+    return [_removed(handle, where, missing, cut=cut, done=faults.RECOVERED)]
 
 
 def _first_ms(place: Place, path: str) -> int:

@@ -24,6 +24,8 @@ DAMAGED_SEGMENT = "damaged-segment"
 """A segment that was restored from git. Data: ``commits``, ``sources``, ``saved_as``."""
 BEHIND_GIT = "behind-git"
 """A segment that lacks commits which git has. Data: ``commits``."""
+LOST_COMMITS = "lost-commits"
+"""Commits that this place had read, gone from a segment that was cut or overwritten in place. Data: ``commits``."""
 REMOVED_COMMITS = "removed-commits"
 """Commits that git removed from the working tree before a git commit had them. Data: ``commits``."""
 REMOVED_TEXT = "removed-text"
@@ -64,6 +66,8 @@ CONFLICT = "conflict"
 """A file that a merge left in conflict. Data: ``moved_to``, if it was moved."""
 CONFLICT_MARKERS = "conflict-markers"
 """Conflict markers in a file. Data as for ``damaged-segment``, if it is a segment; ``owned``: holdfast wrote it all."""
+WRONG_STATE = "wrong-state"
+"""A saved state, or a view of it, that differs from the fold of the log."""
 STALE_VIEW = "stale-view"
 """A view that does not show the state."""
 EDITED_VIEW = "edited-view"
@@ -142,6 +146,7 @@ _WHAT: dict[str, str | Callable[[Data], str]] = {
     TORN_TAIL: lambda data: f"{data['bytes']:,} bytes after the last complete line",
     DAMAGED_SEGMENT: "a damaged segment",
     BEHIND_GIT: lambda data: f"it lacks {_commits(data)} that git has",
+    LOST_COMMITS: lambda data: f"{_commits(data)} lost: the segment was cut or overwritten",
     REMOVED_COMMITS: lambda data: (
         f"{_commits(data)} that git removed from the working tree before a git commit had them"
     ),
@@ -161,6 +166,7 @@ _WHAT: dict[str, str | Callable[[Data], str]] = {
     INVALID_STREAM: _problem,
     CONFLICT: "a merge left it in conflict",
     CONFLICT_MARKERS: "conflict markers of a merge",
+    WRONG_STATE: "the saved state differs from the log",
     STALE_VIEW: "the view is stale or damaged",
     EDITED_VIEW: "the view was edited by hand",
     TRACKED_VIEW: "a view that a merge brought into git",
@@ -183,6 +189,7 @@ _REMEDY: dict[str, Hint | Callable[[Data], Hint]] = {
         else Hint("another writer's; not read")
     ),
     BEHIND_GIT: Hint(Use("doctor.fix"), " restores them from git"),
+    LOST_COMMITS: Hint(Use("heal"), " restores them from a copy, if there is one"),
     REMOVED_COMMITS: Hint(Use("heal"), " recovers them"),
     PENDING_JOURNAL: Hint("the first command that can write to the workspace replays it"),
     MISPLACED_SEGMENT: Hint("not read; ", Use("heal"), " moves it where it belongs"),
@@ -198,6 +205,7 @@ _REMEDY: dict[str, Hint | Callable[[Data], Hint]] = {
         if data.get("owned")
         else Hint("holdfast leaves it as it is: edit it")
     ),
+    WRONG_STATE: Hint(Use("doctor.fix"), " rebuilds it from the log"),
     STALE_VIEW: Hint("the next command regenerates it"),
     EDITED_VIEW: Hint("left as it is; ", Use("sync"), " shows the changes and takes them in"),
     UNWRITTEN_VIEW: Hint("the next command writes it again"),

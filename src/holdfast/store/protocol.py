@@ -276,6 +276,9 @@ class GitBacked(Attachments, Protocol):
     def put_back(self, path: str) -> list[str]:
         """Move a file that a merge put into the folder of another session to where it was added."""
 
+    def mirror(self, stream: str) -> None:
+        """Copy what this writer appended to a stream to where neither git nor an editor reaches it."""
+
     def salvage(self) -> list[Fault]:
         """Bring back what git removed from the working tree before a git commit had it."""
 

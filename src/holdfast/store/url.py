@@ -2,7 +2,7 @@
 
 | where | engine |
 | --- | --- |
-| a folder, or ``file:`` and a folder | files |
+| a folder, or ``file:///absolute/path``, ``file:/absolute/path``, ``file:relative/path`` | files |
 | ``sqlite:///relative/path``, ``sqlite:////absolute/path`` | SQLite; slashes as in SQLAlchemy |
 | ``memory:`` | memory; every call makes a new, empty store |
 
@@ -66,13 +66,43 @@ def _sqlite(rest: str, clock: Clock) -> Store:
     return SqliteStore(path, clock=clock)
 
 
-def _file_url(rest: str, clock: Clock) -> Store:
+def is_url(where: str) -> bool:
+    """Whether ``where`` is a URL, and not a path."""
+    return re.match(_SCHEME, where) is not None
+
+
+def file_path(where: str) -> str:
+    """``where`` itself, or the path that a ``file:`` URL names: both mean the same everywhere."""
+    scheme, colon, rest = where.partition(":")
+    if not colon or scheme.lower() != "file":
+        return where
     if rest.startswith("//"):
         host, slash, path = rest[2:].partition("/")
         if host not in ("", "localhost"):
             raise Usage("A file URL names a folder on this machine, and no other host.")
         rest = slash + path
-    return _files(rest, clock)
+    if not rest:
+        raise Usage("A file URL names a folder.")
+    path = _unquoted(rest)
+    return f"./{path}" if is_url(path) else path
+
+
+def _unquoted(text: str) -> str:
+    """The text with its percent escapes decoded. ``urllib`` would take longer to load than a command may take."""
+    if "%" not in text:
+        return text
+    first, *others = os.fsencode(text).split(b"%")
+    found = [first]
+    for part in others:
+        try:
+            found.append(bytes([int(part[:2], 16)]) + part[2:])
+        except ValueError:
+            found.append(b"%" + part)
+    return os.fsdecode(b"".join(found))
+
+
+def _file_url(rest: str, clock: Clock) -> Store:
+    return _files(file_path(f"file:{rest}"), clock)
 
 
 def _files(folder: str, clock: Clock, repository: Repository | None = UNSEARCHED) -> Store:

@@ -45,7 +45,7 @@ class Choice:
     def __init__(self, session: Handle, step: Step) -> None:
         self.text = step.text
         self.number = step.pick
-        self._state = session.state
+        self._state = session.peek().state
         self.unique = f"{step.writer} after {self._state['head']}: {step.text}"
         """A text that nobody else writes."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.errors import HoldfastError
 from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.views import alerts as lines
+from holdfast.workspace.entries import stale_files
 
 if TYPE_CHECKING:
     from holdfast.workspace.session import Session
@@ -22,7 +23,7 @@ def alerts(session: Session) -> list[str]:
 
 def _stale(session: Session) -> list[dict[str, Any]]:
     try:
-        return session.stale()
+        return stale_files(session)
     except HoldfastError:
         return []
 

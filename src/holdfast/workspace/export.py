@@ -37,7 +37,7 @@ def _events(workspace: Workspace, name: str | None, everything: bool) -> str:
     streams = workspace.store.streams() if everything else [workspace.session(name).stream]
 
     def commits(stream: str) -> Iterator[tuple[str, Commit]]:
-        return ((stream, commit) for commit in Handle(workspace, stream).log())
+        return ((stream, commit) for commit in Handle(workspace, stream).stored_commits())
 
     return events_yaml.render(merge(*map(commits, streams), key=lambda pair: pair[1].id))
 
@@ -52,7 +52,7 @@ def _decisions(workspace: Workspace, name: str | None, everything: bool) -> str:
 def _catch_log(workspace: Workspace, name: str | None, everything: bool) -> str:
     from holdfast.views.exports import catch_log
 
-    return catch_log.render(Handle(workspace, PROJECT).log())
+    return catch_log.render(Handle(workspace, PROJECT).stored_commits())
 
 
 def _backlog(workspace: Workspace, name: str | None, everything: bool) -> str:
@@ -65,7 +65,7 @@ def _session_state(workspace: Workspace, name: str | None, everything: bool) -> 
     from holdfast.views.exports import session_state
 
     session = workspace.session(name)
-    return session_state.render(session.state, session.log())
+    return session_state.render(session.peek().state, session.stored_commits())
 
 
 EXPORTS: dict[str, Callable[[Workspace, str | None, bool], str]] = {

@@ -6,43 +6,58 @@ it allows is still allowed when it is written.
 
 from __future__ import annotations
 
-import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from holdfast.core import concepts, fold, timestamps, validation
 from holdfast.core.codec import Commit, Draft, Event
 from holdfast.core.short_ids import Mint
 from holdfast.errors import Conflict, Forbidden, Hint, NotFound, Usage, Use
 from holdfast.store.protocol import AppendContext, Plan, PrebuiltCommit, PreparedCommit
-from holdfast.typed import TYPE_CHECKING, Any, Record, Self, made
+from holdfast.typed import TYPE_CHECKING, Any, Self, made
 from holdfast.workspace import secrets_filter
+from holdfast.workspace.receipt import Receipt
 from holdfast.workspace.snapshot import WorkingSet
+from holdfast.workspace.thread_lock import ThreadLock
 
 if TYPE_CHECKING:
+    from typing import TypeVar
+
+    from holdfast.workspace import models
+    from holdfast.workspace.models import JsonObject
     from holdfast.workspace.presence import Lease
     from holdfast.workspace.workspace import Workspace
+
+    T = TypeVar("T")
+
+__all__ = ["Handle", "Receipt"]
 
 Rule = Callable[[dict[str, Any], Mint], list[Event]]
 _OP_CAP = 200
 _NONE: dict[str, int] = {}
 
 
-class Receipt(Record):
-    """What a command left behind."""
+class _Update:
+    """The one command of an ``update``: kept until the function has returned, then written."""
 
-    id: str
-    """The short id of the thing that the command is about, such as ``D-12``; empty if it has none."""
-    version: int
-    commit: str
-    at: str
-    repeated: bool
-    """The same ``op`` had been committed before: this is the first commit, and nothing was added."""
+    __slots__ = ("after", "handle", "op", "over", "receipt", "rule", "version")
+
+    def __init__(self, version: int) -> None:
+        self.version = version
+        self.handle: Handle | None = None
+        self.rule: Rule | list[Event] = []
+        self.op: str | None = None
+        self.receipt = Receipt.unwritten()
+        self.after: list[Callable[[], None]] = []
+        self.over = False
 
 
 class Handle:
-    """A stream of a workspace, with its state."""
+    """A stream of a workspace, with its state. It may be shared by threads.
+
+    Methods whose description begins with "Internal" are for the edges and adapters of this package.
+    """
 
     secrets: str | None = None
     """What becomes of secrets, if this handle has a policy of its own; see ``with_secrets``."""
@@ -51,74 +66,136 @@ class Handle:
         self.workspace = workspace
         self.stream = stream
         self._set = WorkingSet(workspace.store, stream)
-        self._pinned: int | None = None
+        self._update: _Update | None = None
         self._lease: Lease | None = None
 
     # -- the present --------------------------------------------------------------------------------------
 
+    def _look(self, question: Callable[[dict[str, Any]], T]) -> T:
+        """What ``question`` makes of the newest state, while no other thread changes it."""
+        working_set = self._set
+        with working_set.lock:
+            working_set.refresh()
+            return question(working_set.state)
+
     @property
-    def state(self) -> dict[str, Any]:
-        """The state as of now: a copy that the caller may keep and change."""
-        self._set.refresh()
-        state: dict[str, Any] = json.loads(json.dumps(self._set.state))
+    def state(self) -> JsonObject:
+        """The whole state as plain JSON: a copy, for programs that store or compare it.
+
+        Its keys may change between releases; the properties of the handle do not.
+        """
+        from holdfast.workspace.model_builders import copy
+
+        state: JsonObject = self._look(copy)
         return state
 
     @property
     def version(self) -> int:
         """How many commits the stream has; what ``expect=`` is compared with."""
-        if self._pinned is not None:
-            return self._pinned
-        self._set.refresh()
-        return self._set.version
+        if self._update is not None:
+            return self._update.version
+        with self._set.lock:
+            self._set.refresh()
+            return self._set.version
+
+    @property
+    def lock(self) -> ThreadLock:
+        """Internal: held by whoever reads or changes the working set."""
+        return self._set.lock
 
     def peek(self) -> WorkingSet:
-        """The working set, refreshed: state without a copy, faults, head. For reading only."""
+        """Internal: the working set, refreshed. Its state is no copy: hold its lock if threads share the handle."""
         self._set.refresh()
         return self._set
 
     def settle_down(self) -> None:
-        """Keep a snapshot if this handle has committed something since the last one."""
+        """Internal: keep a snapshot if this handle has committed something since the last one."""
         self._set.settle()
 
     # -- commands -----------------------------------------------------------------------------------------
 
-    def commit(
+    def note(self, text: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
+        """Keep a text worth keeping."""
+        return self.commit(lambda state, mint: concepts.note.add(state, text), op=op, expect=expect)
+
+    def record(
+        self, event_type: str, data: Mapping[str, object], *, op: str | None = None, expect: int | None = None
+    ) -> Receipt:
+        """Keep an event of the program's own; its type begins with ``x.``. Read back with ``project``."""
+        return self.commit(concepts.own.record(event_type, data), op, expect)
+
+    def record_all(
         self,
-        rule: Rule | list[Event],
+        events: Iterable[tuple[str, Mapping[str, object]]],
+        *,
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
-        """Run one command: the rule decides on the newest state, its events become one durable commit.
+        """Keep several events of the program's own, each a type and its data, as one commit: all of them or none.
+
+        However many there are, the disk is synced once.
+        """
+        made = [event for event_type, data in events for event in concepts.own.record(event_type, data)]
+        if not made:
+            raise Usage("There is no event to record; nothing was written.")
+        return self.commit(made, op=op, expect=expect)
+
+    def commit(self, rule: Rule | list[Event], op: str | None = None, expect: int | None = None) -> Receipt:
+        """Internal: run one command. The rule decides on the newest state, its events become one durable commit.
 
         Events that no rule has to judge can be given as they are.
         """
         if op is not None and not (isinstance(op, str) and 0 < len(op) <= _OP_CAP):
             raise Usage(f"An operation id is a text of 1 to {_OP_CAP} characters.")
-        if self._pinned is not None:
-            if self._pinned < 0:
-                raise Usage("One update makes one commit; call one command in it.")
-            expect, self._pinned = self._pinned, -1
-        working_set = self._set
+        if self._update is not None:
+            return self._deferred(self._update, rule, op)
+        return self._append(rule, op, expect)
+
+    def _append(self, rule: Rule | list[Event], op: str | None, expect: int | None) -> Receipt:
+        working_set, workspace = self._set, self.workspace
         plan: Plan
-        if isinstance(rule, list):
-            if working_set.is_archived():
-                raise _archived(self.stream)
-            prepared = self._prepared(rule, op, _NONE)
-            if self._lease is None:
-                plan = made(PrebuiltCommit, (prepared, self._on_tail))
+        # Threads that share the handle take turns: each commit is in the state before the next one is judged.
+        with working_set.lock:
+            if not isinstance(rule, list):
+                plan = self._judging(rule, op)
             else:
-                plan = self._under_lease(prepared)
-        else:
-            plan = self._judging(rule, op)
-        workspace = self.workspace
-        commit, cursor, version, repeated = workspace.store.append(
-            self.stream, plan, working_set.cursor, expect, op
-        )
+                if working_set.is_archived():
+                    raise _archived(self.stream)
+                prepared = self._prepared(rule, op, _NONE)
+                if self._lease is None:
+                    plan = made(PrebuiltCommit, (prepared, self._on_tail))
+                else:
+                    plan = self._under_lease(prepared)
+            commit, cursor, version, repeated = workspace.store.append(
+                self.stream, plan, working_set.cursor, expect, op
+            )
+            if not repeated:
+                working_set.took(commit, cursor, version)
         if not repeated:
-            working_set.took(commit, cursor, version)
-            workspace.changed(self)
+            workspace.changed(self)  # without the lock: views of other sessions may be written here
         commit_id, at, _, _, _, events, _ = commit
-        return made(Receipt, (_short_id(events), version, commit_id, at, repeated))
+        return Receipt(_short_id(events), version, commit_id, at, repeated)
+
+    def _deferred(self, update: _Update, rule: Rule | list[Event], op: str | None) -> Receipt:
+        """Check the command of an update as far as possible; it is written when the update's function returns."""
+        if update.over:
+            raise Usage("The update is over; use the handle that it was called on.")
+        if update.handle is not None:
+            raise Usage("One update makes one commit; call one command in it. Nothing was written.")
+        if isinstance(rule, list):
+            self._prepared(rule, op, _NONE)
+        else:
+            judge = rule
+            self._look(lambda state: judge(state, Mint(state, state["starter"], {})))
+        update.handle, update.rule, update.op = self, rule, op
+        return update.receipt
+
+    def _afterwards(self, action: Callable[[], None]) -> None:
+        """Run what follows from a command once it is written."""
+        if self._update is None:
+            action()
+        else:
+            self._update.after.append(action)
 
     def _under_lease(self, prepared: PreparedCommit) -> Plan:
         """The plan for events that no rule has to judge, but only as long as the lease is held."""
@@ -165,49 +242,82 @@ class Handle:
         passed, content = secrets_filter.passed(self, draft)
         return made(PreparedCommit, (passed, numbers, content))
 
+    def _twin(self) -> Self:
+        """Another handle with the same working set."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        return twin
+
     def under(self, lease: Lease) -> Self:
-        """This handle under a lease: its commands are refused once somebody else has taken the lease."""
-        held = object.__new__(type(self))
-        held.__dict__.update(self.__dict__)
+        """Internal: this handle under a lease. Its commands are refused once somebody else has taken the lease."""
+        held = self._twin()
         held._lease = lease
         return held
 
     def with_secrets(self, policy: str) -> Self:
         """This handle with a policy of its own: ``refuse``, ``redact`` or ``allow`` secrets in what it writes."""
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
+        other = self._twin()
         other.secrets = secrets_filter.checked(policy, "secrets")
         return other
 
-    def update(self, change: Callable[[Self], Any], *, tries: int = 100) -> Any:
+    def update(self, change: Callable[[Self], T], *, tries: int = 100) -> T:
         """Read, decide, write, and do it all again if somebody wrote in between.
 
-        ``change`` gets a handle whose one command is written only if the stream is still as ``change`` saw it.
+        ``change`` gets a handle of its own and calls at most one command on it. That command is written when
+        ``change`` has returned, and only if the stream is still as ``change`` saw it; its receipt is filled in then.
+        A second command is refused, and nothing is written.
         """
         for attempt in range(tries):
-            pinned = object.__new__(type(self))
-            pinned.__dict__.update(self.__dict__)
-            pinned._set.refresh()
-            pinned._pinned = pinned._set.version
+            pinned = self._twin()
+            pinned._update = update = _Update(self.version)
             try:
-                return change(pinned)
+                result = change(pinned)
+                update.over = True
+                if update.handle is not None:
+                    update.handle._write(update)
+                return result
             except Conflict:
+                update.over = True
                 # Processes that failed together must not retry together.
                 time.sleep(int.from_bytes(os.urandom(1)) / 256 * min(0.05, 0.0005 * 2**attempt))
         raise Conflict(f"{self.stream}: somebody else wrote in between {tries} times; nothing was written.")
 
+    def _write(self, update: _Update) -> None:
+        receipt = self._append(update.rule, update.op, update.version)
+        update.receipt.fill(receipt.id, receipt.version, receipt.commit, receipt.timestamp, receipt.repeated)
+        for action in update.after:
+            action()
+
     # -- the past -----------------------------------------------------------------------------------------
 
-    def log(self, *, newest_first: bool = False) -> Iterator[Commit]:
-        """Every commit that makes sense, decoded, in canonical order."""
+    def log(self, *, newest_first: bool = False) -> Iterator[models.Commit]:
+        """Every commit, oldest first, with every text in full."""
+        from holdfast.workspace.model_builders import commit_model
+
+        return map(commit_model, self.stored_commits(newest_first=newest_first))
+
+    def stored_commits(self, *, newest_first: bool = False) -> Iterator[Commit]:
+        """Internal: every valid commit, decoded, in canonical order."""
         return validation.commits_in(self._lines(newest_first=newest_first))
 
     def _lines(self, *, newest_first: bool = False) -> Iterable[bytes]:
         return self.workspace.store.read(self.stream, None, newest_first=newest_first).lines
 
-    def at(self, when: int | str) -> dict[str, Any]:
-        """The state as it was: at a version (the first N commits), or at a moment (ISO-8601 UTC)."""
-        state = fold.blank(self._set.state["kind"])
+    def at(self, when: int | str) -> JsonObject:
+        """The whole state as it was, as plain JSON: at a version (the first N commits) or a timestamp (ISO 8601, UTC).
+
+        ``read(at=when)`` gives the same with typed properties.
+        """
+        state: JsonObject = self._state_at(when)
+        return state
+
+    def _state_at(self, when: int | str | None) -> dict[str, Any]:
+        if when is None:
+            from holdfast.workspace.model_builders import copy
+
+            newest: dict[str, Any] = self._look(copy)
+            return newest
+        state = fold.blank(self._set.kind)
         if isinstance(when, int):
             if not 0 <= when <= self.version:
                 raise NotFound(f"There is no version {when}; the stream has versions 0 to {self.version}.")
@@ -215,21 +325,29 @@ class Handle:
         if not isinstance(when, str):
             raise Usage(f"{when!r} is neither a version nor a timestamp.")
         until = timestamps.iso(timestamps.parse(when))
-        return fold.fold(state, (commit for commit in self.log() if commit.at <= until))
+        return fold.fold(state, (commit for commit in self.stored_commits() if commit.at <= until))
 
-    def diff(self, before: int | str, after: int | str) -> list[dict[str, Any]]:
-        """What changed in the state between two versions or moments, without the bookkeeping."""
+    def diff(self, before: int | str, after: int | str) -> list[models.Change]:
+        """What changed in the state between two versions or timestamps, without the bookkeeping."""
+        from holdfast.workspace.models import Change
+
+        return [Change(**change) for change in self.differences(before, after)]
+
+    def differences(self, before: int | str, after: int | str) -> list[dict[str, Any]]:
+        """Internal: ``diff`` as plain JSON."""
         from holdfast.core.difference import difference
 
-        return difference(self.at(before), self.at(after))
+        return difference(self._state_at(before), self._state_at(after))
 
-    def project(self, step: Callable[[Any, Event], Any], initial: Any) -> Any:
-        """Fold the program's own events (types ``x.…``) with the program's own function."""
+    def project(self, step: Callable[[T, models.Event], T], initial: T) -> T:
+        """Fold the program's own events (types ``x.…``), oldest first, with the program's own function."""
+        from holdfast.workspace.model_builders import event_model
+
         value = initial
-        for commit in self.log():
+        for commit in self.stored_commits():
             for event in commit.events:
                 if event.type.startswith("x."):
-                    value = step(value, event)
+                    value = step(value, event_model(event))
         return value
 
 

@@ -43,7 +43,7 @@ def _is_of(event_type: str, wanted: str) -> bool:
 def matching(handle: Handle, wanted: Filter, limit: int = 0) -> list[Commit]:
     """The newest commits that match, newest first; all of them if ``limit`` is 0."""
     found = []
-    for commit in handle.log(newest_first=True):
+    for commit in handle.stored_commits(newest_first=True):
         if wanted.takes(commit):
             found.append(commit)
             if len(found) == limit:
@@ -72,7 +72,7 @@ def find_thing(handle: Handle, short_id: str) -> list[dict[str, Any]]:
     wanted = short_id.lower()
     return [
         {"type": event.type, "at": commit.at, "by": commit.by, "origin": commit.origin, "data": event.data}
-        for commit in handle.log()
+        for commit in handle.stored_commits()
         for event in commit.events
         if any(str(event.data.get(key, "")).lower() == wanted for key in ("id", "supersedes", "decision"))
     ]

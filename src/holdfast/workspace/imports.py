@@ -161,7 +161,7 @@ class _Run:
     def _known(self, handle: Handle) -> set[str]:
         found: set[str] = set()
         if handle.peek().state["imports"]["taken"]:
-            for commit in handle.log():
+            for commit in handle.stored_commits():
                 for event in commit.events:
                     if event.type == "import.took":
                         found.update(event.data["hashes"])
@@ -263,7 +263,7 @@ def original(handle: Handle, digest: str) -> bytes:
 
     pieces: dict[int, str] = {}
     encoding = ""
-    for commit in handle.log():
+    for commit in handle.stored_commits():
         for event in commit.events:
             if event.type == "import.kept" and event.data["hash"] == digest:
                 pieces[event.data["part"]] = event.data["text"]

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from holdfast.core import concepts
 from holdfast.core.stream import owner
-from holdfast.workspace.handle import Receipt
-from holdfast.workspace.verbs.notes import Notes
+from holdfast.workspace.handle import Handle, Receipt
+from holdfast.workspace.reading import PersonReading, PersonState
 
 
-class Person(Notes):
-    """One user of a workspace. A handle belongs to one thread."""
+class Person(Handle, PersonReading):
+    """One user of a workspace. It may be shared by threads."""
 
     @property
     def user(self) -> str:
+        """The name of the user."""
         return owner(self.stream)
 
     def prefer(self, key: str, value: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
@@ -22,16 +23,16 @@ class Person(Notes):
         )
 
     def unprefer(self, key: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
-        """Have no preference any more."""
+        """Drop a preference."""
         return self.commit(lambda state, mint: concepts.preference.drop(state, key), op=op, expect=expect)
 
     def preference(self, key: str, default: str | None = None) -> str | None:
         """The value of a preference."""
-        return self.preferences().get(key, default)
+        return self.preferences.get(key, default)
 
-    def preferences(self) -> dict[str, str]:
-        """Every preference, by key."""
-        return concepts.preference.all_of(self.peek().state)
+    def read(self, at: int | str | None = None) -> PersonState:
+        """The state at one version, so that what is read of it belongs together; see ``Session.read``."""
+        return PersonState(self._state_at(at))
 
     def __repr__(self) -> str:
         return f"<Person {self.user} in {self.workspace.where}>"

@@ -1,16 +1,133 @@
-"""The project handle: one method for each command on what belongs to all sessions."""
+"""The project handle: what belongs to all sessions of a workspace."""
 
 from __future__ import annotations
 
-from holdfast.workspace.handle import Handle
-from holdfast.workspace.verbs.backlogs import Backlogs
-from holdfast.workspace.verbs.decisions import Decisions
-from holdfast.workspace.verbs.notes import Notes
-from holdfast.workspace.verbs.rules import Rules
+from collections.abc import Iterable, Mapping
+
+from holdfast.core import concepts
+from holdfast.typed import TYPE_CHECKING, Any
+from holdfast.workspace.decisions import DecisionCommands
+from holdfast.workspace.handle import Receipt
+from holdfast.workspace.model_builders import build
+from holdfast.workspace.reading import ProjectReading, ProjectState
+
+if TYPE_CHECKING:
+    from holdfast.workspace.models import BacklogItem
 
 
-class Project(Backlogs, Decisions, Notes, Rules, Handle):
-    """Backlog, standing orders, controls, facts and decisions of a workspace. A handle belongs to one thread."""
+class Project(DecisionCommands, ProjectReading):
+    """Backlog, standing orders, controls, facts and decisions of a workspace. It may be shared by threads."""
+
+    def add_item(
+        self,
+        title: str,
+        *,
+        priority: str = "medium",
+        epic: str | None = None,
+        tags: Iterable[str] = (),
+        depends_on: Iterable[str] = (),
+        op: str | None = None,
+        expect: int | None = None,
+    ) -> Receipt:
+        """Put something on the backlog."""
+        labels, before = list(tags), list(depends_on)
+        return self.commit(
+            lambda state, mint: concepts.backlog.add(state, mint, title, priority, epic, labels, before),
+            op=op,
+            expect=expect,
+        )
+
+    def edit_item(
+        self, item: str, *, op: str | None = None, expect: int | None = None, **changes: object
+    ) -> Receipt:
+        """Change fields of an item: title, priority, status, epic, tags, depends_on."""
+        return self.commit(
+            lambda state, mint: concepts.backlog.edit(state, item, changes), op=op, expect=expect
+        )
+
+    def start_item(self, item: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
+        """Begin an item that nothing holds up."""
+        return self.commit(lambda state, mint: concepts.backlog.start(state, item), op=op, expect=expect)
+
+    def close_item(
+        self,
+        item: str,
+        result: str | None = None,
+        *,
+        outcome: str = "done",
+        op: str | None = None,
+        expect: int | None = None,
+    ) -> Receipt:
+        """Take an item off the backlog, done or dropped."""
+        return self.commit(
+            lambda state, mint: concepts.backlog.close(state, item, result, outcome), op=op, expect=expect
+        )
+
+    def ready(self) -> list[BacklogItem]:
+        """What can be started now, most urgent first."""
+        from holdfast.workspace.models import BacklogItem
+
+        return self._look(lambda state: [build(BacklogItem, item) for item in concepts.backlog.ready(state)])
+
+    def order(self, text: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
+        """Give a standing order: it is active in every session until it is lifted."""
+        return self.commit(lambda state, mint: concepts.order.give(state, mint, text), op=op, expect=expect)
+
+    def lift(
+        self, order_id: str, reason: str | None = None, *, op: str | None = None, expect: int | None = None
+    ) -> Receipt:
+        """End a standing order."""
+        return self.commit(
+            lambda state, mint: concepts.order.lift(state, order_id, reason), op=op, expect=expect
+        )
+
+    def caught(
+        self,
+        control_name: str,
+        what: str,
+        *,
+        outcome: str | None = None,
+        caught_by: str | None = None,
+        notes: str | None = None,
+        op: str | None = None,
+        expect: int | None = None,
+    ) -> Receipt:
+        """Write down that a control caught something."""
+        return self.commit(
+            lambda state, mint: concepts.control.fire(
+                state, mint, control_name, what, outcome, caught_by, notes
+            ),
+            op=op,
+            expect=expect,
+        )
+
+    def add_fact(
+        self,
+        text: str,
+        *,
+        check: Mapping[str, object] | None = None,
+        op: str | None = None,
+        expect: int | None = None,
+    ) -> Receipt:
+        """Keep a fact about the project; ``check`` says what must be true of the world for it to hold."""
+        wanted: Any = dict(check) if isinstance(check, Mapping) else check
+        return self.commit(
+            lambda state, mint: concepts.fact.add(state, mint, text, wanted),
+            op=op,
+            expect=expect,
+        )
+
+    def drop_fact(
+        self, fact_id: str, reason: str | None = None, *, op: str | None = None, expect: int | None = None
+    ) -> Receipt:
+        """Keep a fact no longer."""
+        return self.commit(
+            lambda state, mint: concepts.fact.drop(state, fact_id, reason), op=op, expect=expect
+        )
+
+    def read(self, at: int | str | None = None) -> ProjectState:
+        """The state at one version, so that what is read of it belongs together; see ``Session.read``."""
+        return ProjectState(self._state_at(at))
 
     def __repr__(self) -> str:
         return f"<Project in {self.workspace.where}>"

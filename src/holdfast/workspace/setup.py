@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import os
 
+from holdfast.store.url import file_path, is_url
+from holdfast.typed import TYPE_CHECKING
 from holdfast.workspace import discovery, scaffold
+
+if TYPE_CHECKING:
+    from holdfast.workspace.workspace import Workspace
 
 
 def init(folder: str, *, given: bool = False) -> tuple[str, list[str]]:
@@ -15,3 +20,26 @@ def init(folder: str, *, given: bool = False) -> tuple[str, list[str]]:
     project = os.path.abspath(folder) if given else discovery.project_root(folder)
     root = os.path.join(project, discovery.FOLDER)
     return root, scaffold.create(root)
+
+
+def init_workspace(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    user: str | None = None,
+    by: str | None = None,
+    origin: str = "agent",
+    secrets: str | None = None,
+) -> Workspace:
+    """Make a workspace in a folder, if there is none yet, and open it.
+
+    ``path`` is the project's folder, or the URL of a database; without it, the project around the current folder.
+    The other arguments are those of ``holdfast.open``.
+    """
+    from holdfast.workspace.workspace import open_workspace
+
+    where = file_path(os.fspath(path)) if path is not None else ""
+    if not is_url(where):
+        if os.path.basename(os.path.normpath(where)) == discovery.FOLDER:
+            where = os.path.dirname(os.path.abspath(where))
+        where, _ = init(where or os.getcwd(), given=bool(where))
+    return open_workspace(where, user=user, by=by, origin=origin, secrets=secrets)

@@ -16,6 +16,7 @@ from holdfast.errors import HoldfastError
 from holdfast.store.protocol import LONG_TAIL, Cursor, Fault, Store, Tail
 from holdfast.typed import Any
 from holdfast.version import __version__
+from holdfast.workspace.thread_lock import ThreadLock
 
 EVERY = LONG_TAIL
 """Commits between two snapshots: what an opening has to fold at most, whatever the length of the history."""
@@ -25,17 +26,21 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class WorkingSet:
-    """The folded state of one stream and the cursor up to which it is complete."""
+    """The folded state of one stream and the cursor up to which it is complete.
 
-    def __init__(self, store: Store, stream: str) -> None:
+    Threads share it: whatever changes it, or reads its state, holds its lock. The lock comes before the store's own
+    locks: a thread that holds those never waits for another thread's working set.
+    """
+
+    def __init__(self, store: Store, stream: str, *, from_log: bool = False) -> None:
         self.version = 0
         self.head = ids.ZERO
         self.faults: tuple[Fault, ...] = ()
         self.cursor: Cursor = None
         self._store = store
         self._stream = stream
-        self._note = f"local/snapshots/{stream.replace('/', '+')}"
-        self._kind = "session" if stream.startswith("sessions/") else stream.split("/")[0].rstrip("s")
+        self.lock = ThreadLock(self._start_over)
+        """Held by whoever changes the working set or reads its state."""
         self._state: dict[str, Any] | None = None
         self._top: dict[str, Any] = {}
         """The first line of the snapshot, as long as nothing has changed since."""
@@ -44,25 +49,35 @@ class WorkingSet:
         self._pending: list[bytes | Commit] = []
         self._saved = 0
         self._durable = False
-        self._load()
+        if not from_log:
+            self._load()
+
+    @property
+    def kind(self) -> str:
+        """The kind of stream: session, project or user."""
+        return "session" if self._stream.startswith("sessions/") else self._stream.split("/")[0].rstrip("s")
+
+    @property
+    def note(self) -> str:
+        """Where the snapshot is saved."""
+        return f"local/snapshots/{self._stream.replace('/', '+')}"
 
     @property
     def state(self) -> dict[str, Any]:
-        """The state up to the cursor. Not a copy: not to be changed by the caller."""
-        if self._state is None:
-            self._state = json.loads(self._body) if self._body else fold.blank(self._kind)
-            self._body = b""
-        if self._pending:
-            try:
-                fold.fold(self._state, self._pending)
-            except HoldfastError:
-                raise
-            except BaseException:
-                self._start_over()  # interrupted: some of them are in it, and nobody knows which
-                raise
-            self._pending = []
-            self._top = {}
-        return self._state
+        """The state up to the cursor. Not a copy: not to be changed by the caller, and read under the lock."""
+        with self.lock:
+            if self._state is None:
+                self._state = json.loads(self._body) if self._body else fold.blank(self.kind)
+                self._body = b""
+            if self._pending:
+                try:
+                    fold.fold(self._state, self._pending)
+                except BaseException:
+                    self._start_over()  # some of them are in it, and nobody knows which
+                    raise
+                self._pending = []
+                self._top = {}
+            return self._state
 
     def _start_over(self) -> None:
         """Know nothing: the next reading is of the whole stream."""
@@ -73,35 +88,45 @@ class WorkingSet:
     @property
     def shown(self) -> dict[str, Any]:
         """What is shown of a session's state in ``state.json`` and by `status`."""
-        if self._pending or not self._top:
-            from holdfast.views.state_json import contract
+        with self.lock:
+            if self._pending or not self._top:
+                from holdfast.views.state_json import contract
 
-            return contract(self.state)
-        shown: dict[str, Any] = self._top["shown"]
-        return shown
+                return contract(self.state)
+            shown: dict[str, Any] = self._top["shown"]
+            return shown
 
     @property
     def commits(self) -> dict[str, Any]:
         """Which commits are in the state, as a seal has it: ``head`` and ``mix``."""
-        return self.state if self._pending or not self._top else self._top
+        with self.lock:
+            return self.state if self._pending or not self._top else self._top
 
     def is_archived(self) -> bool:
-        """Whether the session was put away, as far as has been folded: what is pending is mostly the own last note."""
+        """Whether the session is archived, as far as has been folded: what is pending is mostly the own last commit."""
         return bool((self._state or self._top).get("archived"))
 
     def refresh(self) -> None:
         """Take in what has been committed by anybody."""
-        before = self.version
-        restarted = self.take(self._store.read(self._stream, self.cursor))
-        if self.version - (self._saved if restarted else before) >= EVERY:
-            self.save()  # a tail as long as that is durable: the next opening need not read it again
+        with self.lock:
+            before, cursor = self.version, self.cursor
+            restarted = self.take(self._store.read(self._stream, cursor))
+            if self.version - (self._saved if restarted else before) >= EVERY:
+                self.save()  # a tail as long as that is durable: the next opening need not read it again
+            elif self._top and not self._pending and cursor is self._top["cursor"]:
+                self._save_cursor()
+
+    def refresh_only(self) -> None:
+        """``refresh`` without saving a snapshot."""
+        with self.lock:
+            self.take(self._store.read(self._stream, self.cursor))
 
     def take(self, tail: Tail) -> bool:
         """Take in a tail; True if it was the whole stream."""
         if tail.cursor is self.cursor:
             return False  # nothing new
         if tail.restarted:
-            state = fold.fold(fold.blank(self._kind), tail.lines)
+            state = fold.fold(fold.blank(self.kind), tail.lines)
             self._state, self._top, self._body, self._pending, self._saved = state, {}, b"", [], 0
         elif tail.lines:
             self._pending += tail.lines
@@ -111,7 +136,7 @@ class WorkingSet:
         return tail.restarted
 
     def took(self, commit: Commit, cursor: Cursor, version: int) -> None:
-        """Take in the commit that was just appended behind everything taken in so far."""
+        """Take in the commit that was just appended after everything taken in so far."""
         self._pending += [commit]  # from here on nothing is called: an interrupt sees all of it or nothing
         self._durable = True
         self.version, self.head, self.cursor = version, commit.id, cursor
@@ -121,10 +146,11 @@ class WorkingSet:
     def settle(self) -> None:
         """Keep a snapshot at the end of a command, so that the next one has nothing to fold.
 
-        Only behind an own commit: it is acknowledged, and one sync covers all before it (I6).
+        Only after an own commit: it is acknowledged, and one sync covers all before it (I6).
         """
-        if self._durable and self.version > self._saved:
-            self.save()
+        with self.lock:
+            if self._durable and self.version > self._saved:
+                self.save()
 
     def save(self) -> None:
         """Keep a snapshot."""
@@ -136,17 +162,35 @@ class WorkingSet:
             "head": state["head"],
             "mix": state["mix"],
             "archived": state.get("archived"),
-            "shown": self.shown if self._kind == "session" else {},
+            "shown": self.shown if self.kind == "session" else {},
         }
-        body = b"\n".join([_encode(top).encode(), _encode(state).encode()])
         self._saved = self.version
+        self._put(top, _encode(state).encode())
+
+    def _save_cursor(self) -> None:
+        """Save the cursor of a snapshot again if the store had to verify what it covers: once is enough."""
+        cursor = json.loads(_encode(self.cursor))
+        if cursor != self._top["cursor"]:
+            self._top["cursor"] = cursor
+            self._put(self._top, self._body or _encode(self._state).encode())
+
+    def _put(self, top: dict[str, Any], state: bytes) -> None:
+        body = b"\n".join([_encode(top).encode(), state])
         try:
-            self._store.put(self._note, b"%08x %s" % (crc32(body), body))
+            self._store.put(self.note, b"%08x %s" % (crc32(body), body))
         except HoldfastError:
             pass  # only a cache, and often of a commit that is acknowledged: no reason to fail
 
+    def rebuild(self) -> None:
+        """Forget the snapshot and fold the whole log, then save a snapshot of that."""
+        with self.lock:
+            self._start_over()
+            self._store.put(self.note, None)
+            self.refresh()
+            self.save()
+
     def _load(self) -> None:
-        note = self._store.get(self._note)
+        note = self._store.get(self.note)
         if note is None:
             return
         body = note[9:]

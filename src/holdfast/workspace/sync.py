@@ -182,7 +182,7 @@ def _state_at(session: Session, text: str) -> dict[str, Any]:
     if not ids.is_commit_id(head) or head == session.peek().head:
         return session.peek().state
     blank = fold.blank("session")
-    return fold.fold(blank, (commit for commit in session.log() if commit.id <= head))
+    return fold.fold(blank, (commit for commit in session.stored_commits() if commit.id <= head))
 
 
 def _events(state: dict[str, Any], mint: Any, change: Change) -> list[Event]:

@@ -22,17 +22,19 @@ from holdfast.store.protocol import (
     git_backed,
     listing_of,
 )
-from holdfast.store.url import open_store
+from holdfast.store.url import file_path, is_url, open_store
 from holdfast.typed import TYPE_CHECKING, Any, Self
 from holdfast.workspace import discovery, publish, secrets_filter
 from holdfast.workspace.clock import wall_clock
 from holdfast.workspace.handle import Handle
 from holdfast.workspace.session import Session
+from holdfast.workspace.thread_lock import ThreadLock
 
 if TYPE_CHECKING:
     from holdfast.workspace.attachments import Beside
     from holdfast.workspace.choose import Choice
     from holdfast.workspace.discovery import Surroundings
+    from holdfast.workspace.models import Unsettled
     from holdfast.workspace.person import Person
     from holdfast.workspace.presence import Presence
     from holdfast.workspace.project import Project
@@ -73,13 +75,13 @@ def open_workspace(
     ``redact`` or ``allow``; without it, the settings decide, which can differ by ``channel``.
     """
     environment = os.environ
-    target = os.fspath(where) if where is not None else environment.get("HOLDFAST_URL")
+    target = file_path(os.fspath(where) if where is not None else environment.get("HOLDFAST_URL") or "")
     if not target:
         target = discovery.find(os.getcwd())
-    elif ":" not in target and os.path.basename(os.path.normpath(target)) != discovery.FOLDER:
+    elif not is_url(target) and os.path.basename(os.path.normpath(target)) != discovery.FOLDER:
         target = discovery.find(target)
     # The repository around the workspace names the user; a database is in none, so the one around here does.
-    around = discovery.around(os.getcwd() if ":" in target else os.path.dirname(os.path.abspath(target)))
+    around = discovery.around(os.getcwd() if is_url(target) else os.path.dirname(os.path.abspath(target)))
     name = user or discovery.user_name(environment, around.repository)
     return Workspace(
         open_store(target, clock=wall_clock, repository=around.repository),
@@ -124,6 +126,8 @@ class Workspace:
         self.by = str(secrets_filter.passed_value(self, checked_text(by, "actor", cap=NAME_CAP), "actor")[0])
         self._stale: dict[str, Handle] = {}
         self._published = 0
+        self._publishing = ThreadLock()
+        """Held by the thread that writes views. It comes before the locks of working sets."""
         self._presence: Presence | None = None
         self._faults: list[Fault] = []
 
@@ -193,29 +197,35 @@ class Workspace:
         return found
 
     def session(self, name: str | None = None) -> Session:
-        """A session by id, or the current one: HOLDFAST_SESSION, else this place's pointer."""
+        """A session by name, or the current one: HOLDFAST_SESSION, else the one that was started or switched to last.
+
+        A name is ``user/id`` (what ``sessions`` gives and ``Session.name`` is), an id, or an unambiguous beginning.
+        """
         wanted = name or os.environ.get("HOLDFAST_SESSION") or self.current()
         if wanted is None:
             raise NoSession()
         return self._find(wanted)
 
-    def sessions(self, *, user: str | None = None) -> list[str]:
-        """The streams of all sessions, newest first."""
+    def sessions(self, *, user: str | None = None, limit: int | None = None) -> list[str]:
+        """The names of all sessions, or of one user's, newest first: each is what ``session`` takes."""
+        if limit is not None:
+            streams, _ = self.page(user, limit)
+        else:
+            streams = self._session_streams(user)
+        return [stream.removeprefix("sessions/") for stream in streams]
+
+    def _session_streams(self, user: str | None) -> list[str]:
         prefix = f"sessions/{checked_name(user, 'user')}/" if user else "sessions/"
         return sorted(self.store.streams(prefix), key=last_part, reverse=True)
 
-    def newest(self, user: str | None, limit: int) -> list[str]:
-        """The streams of the newest sessions, newest first."""
-        return self.page(user, limit)[0]
-
     def page(self, user: str | None, limit: int) -> tuple[list[str], int]:
-        """The newest sessions and how many there are. Ten thousand sessions cost no more than ten."""
+        """Internal: the streams of the newest sessions and how many there are. Ten thousand cost no more than ten."""
         if user is not None:
             checked_name(user, "user")
         listing = listing_of(self.store)
         if listing is not None:
             return listing.newest_sessions(user, limit)
-        streams = self.sessions(user=user)
+        streams = self._session_streams(user)
         return streams[:limit], len(streams)
 
     def has_archive(self) -> bool:
@@ -322,20 +332,31 @@ class Workspace:
 
     # -- across sessions ----------------------------------------------------------------------------------
 
-    def recover(self) -> list[dict[str, Any]]:
+    def recover(self) -> list[Unsettled]:
         """Every decision with no outcome, over all sessions and the project, oldest first."""
-        unsettled = []
-        for stream in [*self.store.streams("sessions/"), *self.store.streams(PROJECT)]:
-            for decision in Handle(self, stream).peek().state["decisions"]["open"].values():
-                unsettled.append({**decision, "session": last_part(stream), "user": owner(stream)})
-        return sorted(unsettled, key=lambda decision: decision["commit"])
+        from holdfast.workspace.entries import unsettled
+        from holdfast.workspace.model_builders import build
+        from holdfast.workspace.models import Decision, Unsettled
+
+        return [
+            Unsettled(
+                session=f"{entry['user']}/{entry['session']}" if entry["user"] else "",
+                decision=build(Decision, entry),
+            )
+            for entry in unsettled(self)
+        ]
 
     def doctor(self, *, fix: bool = False) -> list[Fault]:
         """Everything that is wrong in the workspace; with ``fix``, mend what can be mended without losing anything."""
-        from holdfast.workspace import presence
+        from holdfast.workspace import presence, soundness
         from holdfast.workspace.heal_pages import check_markers
 
-        faults = self.store.check(fix=fix) + publish.check(self, fix=fix) + secrets_filter.check(self)
+        faults = (
+            self.store.check(fix=fix)
+            + soundness.check(self, fix=fix)
+            + publish.check(self, fix=fix)
+            + secrets_filter.check(self)
+        )
         return faults + check_markers(self, fix=fix) + presence.check(self) + self._hook_errors()
 
     def _hook_errors(self) -> list[Fault]:
@@ -367,10 +388,14 @@ class Workspace:
         if self.new_key is not None:
             secrets_filter.keep_key(self)
         now = time.monotonic_ns()
-        if now - self._published > 1_000_000_000:
+        if now - self._published <= 1_000_000_000 or not self._publishing.try_acquire():
+            return  # not yet, or another thread is writing views: the next commit, or the closing, writes these
+        try:
             if self._published:
                 self.publish()
             self._published = now
+        finally:
+            self._publishing.release()
 
     def touch(self, handle: Handle) -> None:
         """Have the views of a session looked at by the next ``publish``, also if nothing was committed."""
@@ -382,13 +407,19 @@ class Workspace:
 
     def publish(self) -> list[Fault]:
         """Make the views of every changed session anew."""
+        with self._publishing:
+            return self._publish()
+
+    def _publish(self) -> list[Fault]:
         found, self._faults = self._faults, []
         while self._stale:
             _, handle = self._stale.popitem()
             try:
-                if isinstance(handle, Session):
-                    found += publish.publish(handle)
-                handle.settle_down()
+                with handle.lock:
+                    if isinstance(handle, Session):
+                        found += publish.publish(handle)
+                    handle.settle_down()
+                self._mirror(handle.stream)
             except HoldfastError as error:
                 from holdfast.store.faults import UNWRITTEN_VIEW
 
@@ -396,6 +427,11 @@ class Workspace:
                 data = {"problem": error.message}
                 found.append(Fault(UNWRITTEN_VIEW, handle.stream, handle.stream, data, harmless=True))
         return found
+
+    def _mirror(self, stream: str) -> None:
+        store = git_backed(self.store)
+        if store is not None and store.in_git:
+            store.mirror(stream)
 
     def close(self) -> None:
         """Write what views are stale, and give the store back."""

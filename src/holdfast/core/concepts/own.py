@@ -5,6 +5,7 @@ A program folds them itself, with ``Session.project``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 from holdfast.core.codec import Commit, Event
@@ -37,16 +38,16 @@ def is_all_own(line: bytes) -> bool:
     return count > 0 and line.count(b'"type":"x.') == count
 
 
-def record(event_type: str, data: dict[str, Any]) -> list[Event]:
+def record(event_type: str, data: Mapping[str, object]) -> list[Event]:
     """Record a program's own event."""
     if not isinstance(event_type, str) or not _is_own(event_type):
         raise Refused(
             f"{str(event_type)[:80]!r} is not a type for a program's own events; nothing was written.",
             hint="Such types begin with x. and go on in a-z, 0-9, '.', '_' and '-': x.build-finished.",
         )
-    if not isinstance(data, dict):
+    if not isinstance(data, Mapping):
         raise Refused(f"The data of {event_type} must be a JSON object; nothing was written.")
-    return [made(Event, (event_type, data, 1))]
+    return [made(Event, (event_type, data if isinstance(data, dict) else dict(data), 1))]
 
 
 @lru_cache(maxsize=256)  # a program uses few types, again and again

@@ -9,6 +9,7 @@ from holdfast.edge.cli.command import Command, Output, done, group, nothing, on_
 from holdfast.edge.render import clean, paint, table
 from holdfast.errors import Usage
 from holdfast.typed import Any
+from holdfast.workspace import entries
 from holdfast.workspace.project import Project
 
 
@@ -29,7 +30,7 @@ def _rows(items: list[dict[str, Any]], empty: str) -> str:
 
 def _list(arguments: argparse.Namespace) -> Output:
     def act(project: Project) -> Output:
-        items = project.backlog()
+        items = entries.backlog(project)
         return Output(_rows(items, "The backlog is empty: holdfast backlog add TITLE."), {"backlog": items})
 
     return on_project(arguments, act)
@@ -37,7 +38,7 @@ def _list(arguments: argparse.Namespace) -> Output:
 
 def _ready(arguments: argparse.Namespace) -> Output:
     def act(project: Project) -> Output:
-        items = project.ready()
+        items = entries.ready(project)
         return Output(_rows(items, "Nothing is ready."), {"ready": items})
 
     return on_project(arguments, act)

@@ -10,9 +10,13 @@ from holdfast.core import ranges
 from holdfast.edge.cli.command import Command, Output, done, group, on_session
 from holdfast.edge.render import clean, paint
 from holdfast.errors import NotFound, Usage
-from holdfast.typed import Any
+from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.views.parts import progress
+from holdfast.workspace import entries
 from holdfast.workspace.session import Session
+
+if TYPE_CHECKING:
+    from holdfast.workspace.models import Batch
 
 _WIDTH = 30
 
@@ -23,10 +27,13 @@ def _as_data(batch: dict[str, Any]) -> dict[str, Any]:
 
 def _bar(batch: dict[str, Any]) -> str:
     counts = progress(batch)
-    full = _WIDTH * counts["done"] // counts["total"]
+    return _drawn(counts["done"], counts["total"], counts["failed"])
+
+
+def _drawn(done: int, total: int, failed: int) -> str:
+    full = _WIDTH * done // total
     bar = "█" * full + "░" * (_WIDTH - full)
-    failed = f", {counts['failed']:,} failed" if counts["failed"] else ""
-    return f"{bar} {counts['done']:,} of {counts['total']:,}{failed}"
+    return f"{bar} {done:,} of {total:,}" + (f", {failed:,} failed" if failed else "")
 
 
 def _report(arguments: argparse.Namespace) -> Any:
@@ -34,9 +41,9 @@ def _report(arguments: argparse.Namespace) -> Any:
     if arguments.json or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         return None
 
-    def show(batch: dict[str, Any]) -> None:
-        end = "\n" if "outcome" in batch else ""
-        sys.stderr.write(f"\r\x1b[K{batch['id']}  {_bar(batch)}{end}")
+    def show(batch: Batch) -> None:
+        end = "\n" if batch.outcome else ""
+        sys.stderr.write(f"\r\x1b[K{batch.id}  {_drawn(batch.done, batch.total, batch.failed)}{end}")
         sys.stderr.flush()
 
     return show
@@ -116,7 +123,7 @@ def _run(arguments: argparse.Namespace) -> Output:
     def act(session: Session) -> Output:
         from holdfast import batch as runner
 
-        wanted = session.batch(arguments.batch)
+        wanted = entries.batch(session, arguments.batch)
         if "outcome" in wanted:
             return Output(_summary(wanted), _as_data(wanted))
         if not arguments.words:
@@ -129,9 +136,10 @@ def _run(arguments: argparse.Namespace) -> Output:
                 f"{wanted['id']} needs a command; stored text is never run.{last}",
                 hint="holdfast batch run --batch ID [-j N] -- COMMAND {item}",
             )
-        ended = runner.run_command(
+        runner.run_command(
             session, wanted["id"], arguments.words, jobs=arguments.jobs, report=_report(arguments)
         )
+        ended = entries.batch(session, wanted["id"])
         counts = progress(ended)
         status = 0 if counts["done"] == counts["total"] else 1
         return Output(_summary(ended), _as_data(ended), status)
@@ -147,7 +155,7 @@ def _status(arguments: argparse.Namespace) -> Output:
     def act(session: Session) -> Output:
         if arguments.batch is None and not session.peek().state["batches"]["opened"]:
             return Output("There is no batch in this session.", {"batch": None})
-        found = session.batch(arguments.batch)
+        found = entries.batch(session, arguments.batch)
         return Output(_summary(found), _as_data(found))
 
     return on_session(arguments, act, publish=False)

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from holdfast.edge.cli.command import Command, Output, on_project, on_session, open_here
 from holdfast.edge.render import clean, paint, when
-from holdfast.workspace.verbs.decisions import Decisions
+from holdfast.workspace.decisions import DecisionCommands
+from holdfast.workspace.entries import unsettled as unsettled_entries
 
 
 def _decide_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,12 +32,12 @@ def _project_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _where(arguments: argparse.Namespace, act: Callable[[Decisions], Output]) -> Output:
+def _where(arguments: argparse.Namespace, act: Callable[[DecisionCommands], Output]) -> Output:
     return on_project(arguments, act) if arguments.project else on_session(arguments, act)
 
 
 def _decide(arguments: argparse.Namespace) -> Output:
-    def act(place: Decisions) -> Output:
+    def act(place: DecisionCommands) -> Output:
         receipt = place.decide(
             arguments.text,
             because=arguments.because,
@@ -65,7 +66,7 @@ def _settle_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _settle(arguments: argparse.Namespace) -> Output:
-    def act(place: Decisions) -> Output:
+    def act(place: DecisionCommands) -> Output:
         receipt = place.settle(
             arguments.id, arguments.outcome, ok=not arguments.failed, op=arguments.op, expect=arguments.expect
         )
@@ -81,7 +82,7 @@ def _recover_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _recover(arguments: argparse.Namespace) -> Output:
     with open_here(arguments) as workspace:
-        unsettled = workspace.recover()
+        unsettled = unsettled_entries(workspace)
     if not unsettled:
         return Output("Every decision has its outcome.", {"unsettled": []})
     lines = [f"{len(unsettled)} decided, never confirmed (oldest first):", ""]

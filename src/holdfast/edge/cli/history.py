@@ -153,7 +153,7 @@ def _show(arguments: argparse.Namespace) -> Output:
                 lines.append(paint(f"{when(entry['at'])}  {entry['type']}  by {clean(entry['by'])}", "bold"))
                 lines += [f"  {key}: {clean(value)}" for key, value in entry["data"].items()]
             return Output("\n".join(lines), {**named, "events": found})
-        state = handle.at(_point(arguments.at)) if arguments.at else handle.peek().state
+        state: dict[str, Any] = handle.at(_point(arguments.at)) if arguments.at else handle.peek().state
         contract = state_json.contract(state) if state["kind"] == "session" else state
         shown = json.dumps(contract, ensure_ascii=False, indent=2)
         return Output(clean(shown), {**named, "version": state["commits"], "state": state})
@@ -169,7 +169,7 @@ def _diff_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _diff(arguments: argparse.Namespace) -> Output:
     def act(handle: Handle, named: dict[str, str]) -> Output:
-        changes = handle.diff(_point(arguments.before), _point(arguments.after))
+        changes = handle.differences(_point(arguments.before), _point(arguments.after))
         lines = []
         for change in changes:
             lines.append(f"{paint(clean(change['what'], 80), 'bold')}: {change['change']}")

@@ -7,6 +7,7 @@ import sys
 
 from holdfast.edge.cli.command import Command, Output, at_least, done, group, on_session
 from holdfast.edge.render import clean, paint, when
+from holdfast.workspace.entries import recent_messages
 from holdfast.workspace.session import Session
 
 
@@ -37,7 +38,7 @@ def _recent_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _recent(arguments: argparse.Namespace) -> Output:
     def act(session: Session) -> Output:
-        messages = session.recent(arguments.n)
+        messages = recent_messages(session, arguments.n)
         summary = session.peek().state["messages"]["summary"]
         lines = []
         if summary:

@@ -7,6 +7,7 @@ import os
 
 from holdfast.edge.cli.command import Command, Output, done, group, nothing, on_session
 from holdfast.edge.render import clean, paint, table, when
+from holdfast.workspace.entries import stale_files
 from holdfast.workspace.session import Session
 
 
@@ -67,7 +68,7 @@ def _drop(arguments: argparse.Namespace) -> Output:
 
 def _check(arguments: argparse.Namespace) -> Output:
     def act(session: Session) -> Output:
-        stale = session.stale()
+        stale = stale_files(session)
         lines = [f"{paint(clean(e['problem']), 'yellow')}  {clean(e['path'])}" for e in stale]
         text = "\n".join(lines) or "Every file is as it was."
         return Output(text, {"stale": stale}, status=1 if stale else 0)

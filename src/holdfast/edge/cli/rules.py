@@ -155,7 +155,7 @@ def _prefer(arguments: argparse.Namespace) -> Output:
     with open_here(arguments) as workspace:
         me = workspace.me
         if arguments.key is None:
-            known = me.preferences()
+            known = dict(me.preferences)
             lines = [f"{paint(key, 'bold')}  {clean(value)}" for key, value in known.items()]
             return Output(
                 "\n".join(lines) or "No preference is set.", {"user": me.user, "preferences": known}

@@ -210,7 +210,7 @@ def _resumed(session: Session, budget: int | None = None, claimed: Receipt | Non
         data["claim"] = {
             "id": claimed.id,
             "by": held["claimed_by"],
-            "at": claimed.at,
+            "at": claimed.timestamp,
             "repeated": claimed.repeated,
         }
     working_set = session.peek()

@@ -24,24 +24,27 @@ if TYPE_CHECKING:
     from holdfast.store.files.place import Place
 
 FOLDER = "kept"
+COPIES = "copies"
 PLACES = "places"
+_COMPARED = 256
+"""Bytes at the end of a copy that are compared: they hold the checksum of its last line."""
 MONTH_MS = 30 * 86_400_000
 """So long links are kept: a commit that a ref leads to today can be reset, amended or dropped tomorrow."""
 
 
-def folders(place: Place) -> list[str]:
-    """Where links may be: the shared folder first, then this workspace's own."""
+def folders(place: Place, name: str = FOLDER) -> list[str]:
+    """Where links, or copies, may be: the shared folder first, then this workspace's own."""
     common = place.head.common
-    shared = [os.path.join(common, "holdfast", FOLDER)] if common else []
-    return [*shared, *_own_folder(place)]
+    shared = [os.path.join(common, "holdfast", name)] if common else []
+    return [*shared, *_own_folder(place, name)]
 
 
-def _own_folder(place: Place) -> list[str]:
+def _own_folder(place: Place, name: str) -> list[str]:
     try:
-        reject_symlinks(place.fs, place.root, f"local{os.sep}{FOLDER}")
+        reject_symlinks(place.fs, place.root, f"local{os.sep}{name}")
     except (OSError, Forbidden):
         return []
-    return [os.path.join(place.local, FOLDER)]
+    return [os.path.join(place.local, name)]
 
 
 def keep(place: Place, stream: str, path: str) -> None:
@@ -72,6 +75,52 @@ def link(place: Place, stream: str, path: str) -> str:
         except OSError:
             continue
     return ""
+
+
+def mirror(place: Place, stream: str, path: str) -> None:
+    """Copy what was appended to a segment since the last call. A link shares the segment's bytes, so it does not help
+    against a program that cuts the file in place. A segment that no longer continues its copy is left alone: the copy
+    is what knows more. The caller holds the stream's lock."""
+    if place.head.common is None:
+        return
+    for folder in folders(place, COPIES):
+        target = os.path.join(folder, stream.replace("/", "+"), os.path.basename(path))
+        try:
+            try:
+                fd = place.fs.open(target, durable.APPEND | os.O_CREAT)
+            except FileNotFoundError:
+                durable.make_folders(place.fs, os.path.dirname(target))
+                fd = place.fs.open(target, durable.APPEND | os.O_CREAT)
+            try:
+                _extend(place, path, fd)
+            finally:
+                place.fs.close(fd)
+            return
+        except OSError:
+            continue  # only a safety net
+
+
+def _extend(place: Place, path: str, copy: int) -> None:
+    source = place.fs.open(path, os.O_RDONLY)
+    try:
+        size, have = place.fs.stat_handle(source).st_size, place.fs.stat_handle(copy).st_size
+        if have < size and continues(place, source, copy, have):
+            durable.write_whole(place.fs, copy, durable.read_range(place.fs, source, have, size))
+    finally:
+        place.fs.close(source)
+
+
+def continues(place: Place, source: int, copy: int, have: int) -> bool:
+    """Whether a file still has, where its copy ends, what the copy ends with. Lines are chained, so that tells of all
+    before it."""
+    start = max(0, have - _COMPARED)
+    return durable.read_range(place.fs, source, start, have) == durable.read_range(
+        place.fs, copy, start, have
+    )
+
+
+def is_copy(path: str) -> bool:
+    return os.path.basename(os.path.dirname(os.path.dirname(path))) == COPIES
 
 
 def knows_more(place: Place, stream: str, writer: str, state: WriterState | None, listed: list[str]) -> bool:
@@ -138,7 +187,7 @@ def held(place: Place) -> Iterator[tuple[str, list[str]]]:
     """Every stream of which something is kept, and the paths of the links."""
     from holdfast.core.stream import checked_stream
 
-    for folder in folders(place):
+    for folder in (*folders(place), *folders(place, COPIES)):
         for flat in _names(place, folder):
             try:
                 stream = checked_stream(flat.replace("+", "/"))
@@ -157,9 +206,15 @@ def drop(place: Place, path: str) -> None:
         pass  # other links are in the folder, or another process was faster
 
 
-def drop_stream(place: Place, stream: str) -> None:
-    """Forget all links of a stream that is removed."""
+def drop_links(place: Place, stream: str, name: str) -> None:
+    """Forget the links of one segment, whose file was replaced."""
     for folder in folders(place):
+        drop(place, os.path.join(folder, stream.replace("/", "+"), name))
+
+
+def drop_stream(place: Place, stream: str) -> None:
+    """Forget all links and copies of a stream that is removed."""
+    for folder in (*folders(place), *folders(place, COPIES)):
         held = os.path.join(folder, stream.replace("/", "+"))
         for name in _names(place, held):
             drop(place, os.path.join(held, name))

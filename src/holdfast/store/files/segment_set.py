@@ -29,6 +29,10 @@ Problem = tuple[str, str, bool]
 """A damaged line: segment and line number, what is wrong with it, and whether its commit is used all the same."""
 
 
+Loss = tuple[str, int, str]
+"""Commits that were read once and are gone: their segment, how many, and the id of the last one."""
+
+
 class Cursor(Record):
     """How far a stream was read. A value: equal cursors stand at the same place, whoever made them."""
 
@@ -38,6 +42,8 @@ class Cursor(Record):
     head: str
     problems: tuple[Problem, ...]
     """The last damaged lines before it."""
+    lost: tuple[Loss, ...] = ()
+    """Segments that were cut or overwritten in place. A checkout hides whole segments and is no loss."""
 
 
 def cursor_of(value: Any) -> Cursor | None:
@@ -45,11 +51,17 @@ def cursor_of(value: Any) -> Cursor | None:
     if type(value) is Cursor:
         return value
     try:
-        marks, version, head, problems = value
+        marks, version, head, problems, lost = value
         typed = {name: Mark(*mark) for name, mark in marks.items()}
         if type(version) is not int or type(head) is not str:
             return None
-        return Cursor(typed, version, head, tuple((str(w), str(p), bool(u)) for w, p, u in problems))
+        return Cursor(
+            typed,
+            version,
+            head,
+            tuple((str(where), str(what), bool(used)) for where, what, used in problems),
+            tuple((str(name), int(count), str(last)) for name, count, last in lost),
+        )
     except (TypeError, ValueError, AttributeError):
         return None
 
@@ -221,8 +233,16 @@ class SegmentSet:
         assert self.open is not None
         return self._fs.seek(self.open.fd, 0, SEEK_END)
 
-    def is_unchanged(self, size: int) -> bool:
-        """Whether the folder has not changed since it was listed, and the open segment has this length."""
+    def changed_at(self) -> int:
+        """The modification time of the open segment; 0 if it cannot be told."""
+        assert self.open is not None
+        try:
+            return self._fs.stat_handle(self.open.fd).st_mtime_ns
+        except OSError:
+            return 0
+
+    def is_unchanged(self, size: int, cursor: Cursor) -> bool:
+        """Whether the folder has not changed since it was listed, and the open segment is as the cursor has it."""
         if self.open is None:
             return False
         fs = self._fs
@@ -235,7 +255,9 @@ class SegmentSet:
         if folder.st_mtime_ns != self._folder_stamp or not folder.st_nlink:
             self._close_folder()  # there may be another one in its place
             return False
-        return fs.seek(self.open.fd, 0, SEEK_END) == size
+        found = fs.stat_handle(self.open.fd)
+        mark = cursor.marks.get(self.open.name, UNREAD)
+        return found.st_size == size and found.st_mtime_ns == (mark.changed or found.st_mtime_ns)
 
     def close_segment(self) -> None:
         if self.open is not None:
@@ -262,23 +284,24 @@ class SegmentSet:
     def read(self, cursor: Any) -> Tail:
         """What is beyond the cursor; everything if there is none or it does not fit."""
         names = self.names()
-        if cursor is not None and (start := cursor_of(cursor)) is not None:
+        start = cursor_of(cursor) if cursor is not None else None
+        if start is not None:
             tail = self._read_beyond(names, start)
             if tail is not None:
                 return tail
-        return self._read_all(names)
+        return self._read_all(names, start)
 
     def after(self, cursor: Cursor, size: int, rows: int, commit_id: str, line_sum: str) -> Cursor:
         """The cursor moved past a commit that was just written to the open segment."""
         assert self.open is not None
-        before, version, _, problems = cursor
+        before, version, _, problems, lost = cursor
         name = self.open.name
         _, _, lines, first, _, _, _ = before.get(name, UNREAD)
-        mark = made(Mark, (size, rows, lines + 1, first or commit_id, commit_id, line_sum, 0))
+        mark = made(Mark, (size, rows, lines + 1, first or commit_id, commit_id, line_sum, self.changed_at()))
         marks = {**before, name: mark}
         if before == self._verified:
             self._verified = marks
-        return made(Cursor, (marks, version + 1, commit_id, problems))
+        return made(Cursor, (marks, version + 1, commit_id, problems, lost))
 
     def backward(self) -> Iterator[bytes]:
         """All commits, newest first. The stream was read before, so it is known which segments are out of order."""
@@ -293,7 +316,7 @@ class SegmentSet:
 
     def _read_beyond(self, names: list[str], cursor: Cursor) -> Tail | None:
         """What is new since the cursor; None if the cursor does not fit what is on disk."""
-        marks, version, head, problems = cursor
+        marks, version, head, problems, lost = cursor
         candidates = self._candidates(names, marks)
         if candidates is None:
             return None
@@ -325,9 +348,9 @@ class SegmentSet:
                 self._make_durable(names)
         if changes:
             problems = (*problems, *found)[-_MAX_FAULTS:]
-            cursor = Cursor({**marks, **changes}, version, head, problems)
+            cursor = Cursor({**marks, **changes}, version, head, problems, lost)
         self._verified = cursor.marks
-        return Tail(lines, cursor, version, head, False, self.faults(problems))
+        return Tail(lines, cursor, version, head, False, self.faults(cursor))
 
     def _candidates(self, names: list[str], marks: dict[str, Mark]) -> list[str] | None:
         """The segments that may have more than the marks say; None if a mark's segment is gone."""
@@ -349,14 +372,16 @@ class SegmentSet:
             found = self._fs.stat(path)
         except FileNotFoundError:
             return None
-        if found.st_size == mark.offset and (trusted or found.st_mtime_ns == mark.changed):
-            return segments.Part(mark, mark, [], [], True, 0)
+        if found.st_size == mark.offset:
+            if found.st_mtime_ns == mark.changed or (trusted and not mark.changed):
+                return segments.Part(mark, mark, [], [], True, 0)
+            trusted = False  # written to and no longer than before: a byte may be another one
         if not mark.offset <= found.st_size <= mark.offset + _IN_MEMORY:
             return None  # cut, or so much is new that it is better read as a stream
         is_open = self.open is not None and path == self.open.path and found.st_ino == self.open.node
         fd = self.open.fd if is_open and self.open else self._fs.open(path, os.O_RDONLY)
         try:
-            if mark.offset and not self._ends_with(fd, mark):
+            if mark.offset and not (self._ends_with(fd, mark) and (trusted or self._is_sound(fd, mark))):
                 return None
             return segments.read_open_part(self._fs, fd, mark, found.st_size, found.st_mtime_ns)
         finally:
@@ -369,8 +394,13 @@ class SegmentSet:
         whole = bool(mark.sum) and end.endswith(b"\n")
         return whole and end.rstrip(b"\r\n").endswith(mark.sum.encode() + b'"}')
 
-    def _read_all(self, names: list[str]) -> Tail:
-        """Everything, from the first line on."""
+    def _is_sound(self, fd: int, mark: Mark) -> bool:
+        """Whether all lines up to the mark are still those that were read then: a snapshot must not hide damage."""
+        part = segments.read_open_part(self._fs, fd, UNREAD, mark.offset, mark.changed, keep=False)
+        return not part.troubles and part.mark == mark
+
+    def _read_all(self, names: list[str], before: Cursor | None) -> Tail:
+        """Everything, from the first line on. ``before`` is a cursor that does not fit: it may know of lost commits."""
         size = sum(self._fs.stat(self.path_of(name)).st_size for name in names)
         keep = size <= _IN_MEMORY
         parts = {n: segments.read_part(self._fs, self.path_of(n), UNREAD, keep=keep) for n in names}
@@ -394,8 +424,31 @@ class SegmentSet:
             lines = self._stream_all(parts)
         head = max((mark.last for mark in marks.values() if mark.last), default=ids.ZERO)
         self._verified = marks
-        cursor = Cursor(marks, version, head, problems[-_MAX_FAULTS:])
-        return Tail(lines, cursor, version, head, True, self.faults(problems))
+        lost = self._lost(before, parts) if before is not None else ()
+        cursor = Cursor(marks, version, head, problems[-_MAX_FAULTS:], lost)
+        return Tail(lines, cursor, version, head, True, self.faults(cursor._replace(problems=problems)))
+
+    def _lost(self, before: Cursor, parts: dict[str, segments.Part]) -> tuple[Loss, ...]:
+        """What an earlier cursor had read and no segment has any more, though its segment is still there."""
+        suspected = list(before.lost)
+        for name, mark in before.marks.items():
+            if name in parts and mark.lines and not self._still_has(name, mark):
+                kept = sum(codec.id_of(line) <= mark.last for line in self._stream_all({name: parts[name]}))
+                suspected.append((name, max(1, mark.lines - kept), mark.last))
+        if not suspected:
+            return ()
+        # A segment that was written again in other columns has its commits elsewhere in the file.
+        wanted = {last for _, _, last in suspected}
+        present = {codec.id_of(line) for line in self._stream_all(parts)} & wanted
+        return tuple(loss for loss in suspected if loss[2] not in present)
+
+    def _still_has(self, name: str, mark: Mark) -> bool:
+        """Whether a segment has the line before the mark where it was read."""
+        fd = self._fs.open(self.path_of(name), os.O_RDONLY)
+        try:
+            return self._ends_with(fd, mark)
+        finally:
+            self._fs.close(fd)
 
     def _stream_all(self, parts: dict[str, segments.Part]) -> Iterator[bytes]:
         iterators = []
@@ -414,20 +467,29 @@ class SegmentSet:
             finally:
                 self._fs.close(fd)
 
-    def faults(self, problems: tuple[Problem, ...]) -> tuple[Fault, ...]:
-        if not problems:
+    def faults(self, cursor: Cursor) -> tuple[Fault, ...]:
+        """What is known to be wrong before a cursor."""
+        if not cursor.problems and not cursor.lost:
             return ()
-        from holdfast.store.faults import DAMAGED_LINE
+        from holdfast.store.faults import DAMAGED_LINE, LOST_COMMITS
 
-        return tuple(
+        damaged = (
             Fault(DAMAGED_LINE, self.stream, self._where(where), {"problem": what, "used": used})
-            for where, what, used in problems
+            for where, what, used in cursor.problems
         )
+        lost = (
+            Fault(LOST_COMMITS, self.stream, self._relative(name), {"commits": count})
+            for name, count, _ in cursor.lost
+        )
+        return (*damaged, *lost)
+
+    def _relative(self, name: str) -> str:
+        return os.path.relpath(self.path_of(name), self._place.root)
 
     def _where(self, place: str) -> str:
         """A segment and a line, as a path from the workspace's folder on."""
-        path = self.path_of(place.partition(":")[0])
-        return f"{os.path.relpath(path, self._place.root)}:{place.partition(':')[2]}"
+        name, _, line = place.partition(":")
+        return f"{self._relative(name)}:{line}"
 
 
 def _is_joined(name: str) -> bool:

@@ -94,7 +94,7 @@ class Stream:
         return tail._replace(faults=(*tail.faults, *self._pending)) if self._pending else tail
 
     def _nothing_new(self, cursor: Cursor) -> Tail:
-        faults = self.segments.faults(cursor.problems) if cursor.problems else ()
+        faults = self.segments.faults(cursor) if cursor.problems or cursor.lost else ()
         return made(Tail, ([], cursor, cursor.version, cursor.head, False, faults))
 
     def backward(self) -> Iterator[bytes]:
@@ -115,7 +115,7 @@ class Stream:
             and cursor == self._latest
             and self.lock.is_unchanged()
             and self._compared[0] == self.segments.generation
-            and self.segments.is_unchanged(state.size)
+            and self.segments.is_unchanged(state.size, cursor)
             and self._place.head.is_at(state.token, state.git_index)
         ):
             return UNCHANGED
@@ -168,6 +168,7 @@ class Stream:
         state = self.lock.state
         if state is None or not unchanged:
             state = self._load_state(start)
+            start = self._with_loss(state, start)
         if unchanged and type(plan) is PrebuiltCommit:
             prepared = plan.prepared
         else:
@@ -325,6 +326,16 @@ class Stream:
                 if state.segment:
                     return state
         return self._new_segment(state, token, index)
+
+    def _with_loss(self, state: WriterState, cursor: Cursor) -> Cursor:
+        """The cursor, and what its segment has lost of what the header knows to be on the disk."""
+        name = segments.name_of(self.stream, state.writer, state.segment)
+        mark = cursor.marks.get(name)
+        if mark is None or mark.offset >= state.safe:  # a segment that is gone went with a checkout
+            return cursor
+        if any(name == lost for lost, _, _ in cursor.lost):
+            return cursor
+        return cursor._replace(lost=(*cursor.lost, (name, state.rows - mark.lines, state.clock)))
 
     def _is_full(self, state: WriterState) -> bool:
         return state.size >= segments.FULL and self._place.head.common is not None

@@ -297,7 +297,7 @@ class History:
             for stream in commands.all_streams(workspace):
                 kind = Session if stream.startswith("sessions/") else Handle
                 handle = kind(workspace, stream)
-                ids = [commit.id for commit in handle.log()]
+                ids = [commit.id for commit in handle.stored_commits()]
                 if len(set(ids)) != len(ids) or len(ids) != handle.version:
                     raise Broken(f"{stream} in {tree.path} counts a commit twice")
                 if faults := handle.peek().faults:
@@ -317,13 +317,13 @@ class History:
 
     def _check_messages(self, session: Session) -> None:
         """The texts of long messages are files; a revert takes them away with the commit that added them."""
-        gone = [entry["path"] for entry in session.stale() if "/message-" in entry["path"]]
+        gone = [entry.path for entry in session.stale() if "/message-" in entry.path]
         if gone and not self.reverted:
             raise Broken(f"{session.stream} has lost {gone}")
 
     @staticmethod
     def _check_short_ids(handle: Handle) -> None:
-        made = [e.data["id"] for c in handle.log() for e in c.events if e.type in _NUMBERED]
+        made = [e.data["id"] for c in handle.stored_commits() for e in c.events if e.type in _NUMBERED]
         if len(set(made)) != len(made):
             raise Broken(f"{handle.stream} gave a short id twice: {sorted(made)}")
 

@@ -123,7 +123,7 @@ def put_away(history: History, workspace: Workspace, session: Session) -> str | 
             return None
         return f"{session.stream} {upkeep.restore(workspace, name).peek().head}"
     upkeep.archive(workspace, name)
-    newest = session.log(newest_first=True)
+    newest = session.stored_commits(newest_first=True)
     return f"{session.stream} {next(c.id for c in newest if c.events[0].type == 'session.archived')}"
 
 

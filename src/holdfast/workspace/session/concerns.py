@@ -1,4 +1,4 @@
-"""What to watch: risks, blockers, next actions, errors, legal reviews, compactions."""
+"""What to watch in a session: loops, risks, blockers, next actions, errors, legal reviews."""
 
 from __future__ import annotations
 
@@ -7,6 +7,41 @@ from holdfast.workspace.handle import Handle, Receipt
 
 
 class Concerns(Handle):
+    """What is open, what may go wrong and what went wrong."""
+
+    # -- loops -------------------------------------------------------------------------------------------
+
+    def add_loop(
+        self, title: str, *, context: str | None = None, op: str | None = None, expect: int | None = None
+    ) -> Receipt:
+        """Keep an open question."""
+        return self.commit(
+            lambda state, mint: concepts.loop.add(state, mint, title, context), op=op, expect=expect
+        )
+
+    def explore_loop(self, loop: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
+        """Begin to look into a question."""
+        return self.commit(lambda state, mint: concepts.loop.explore(state, loop), op=op, expect=expect)
+
+    def close_loop(
+        self,
+        loop: str,
+        outcome: str,
+        *,
+        decide: str | None = None,
+        because: str | None = None,
+        op: str | None = None,
+        expect: int | None = None,
+    ) -> Receipt:
+        """Answer a question. With ``decide`` the same commit makes a decision of it, linked both ways."""
+        return self.commit(
+            lambda state, mint: concepts.loop.close(state, mint, loop, outcome, decide, because),
+            op=op,
+            expect=expect,
+        )
+
+    # -- risks, blockers, next actions, errors -----------------------------------------------------------
+
     def add_risk(
         self, text: str, *, severity: str | None = None, op: str | None = None, expect: int | None = None
     ) -> Receipt:
@@ -78,15 +113,3 @@ class Concerns(Handle):
         return self.commit(
             lambda state, mint: concepts.legal.add(state, mint, text, outcome), op=op, expect=expect
         )
-
-    def compacted(
-        self,
-        summary: str | None = None,
-        *,
-        trigger: str | None = None,
-        op: str | None = None,
-        expect: int | None = None,
-    ) -> Receipt:
-        """Count that an agent's context was compacted, and keep the summary."""
-        events = concepts.compaction.add(summary, trigger)
-        return self.commit(lambda state, mint: events, op=op, expect=expect)

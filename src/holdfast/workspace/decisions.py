@@ -1,0 +1,130 @@
+"""Decisions: recorded before the action, settled after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from types import TracebackType
+
+from holdfast.core import concepts
+from holdfast.errors import Usage
+from holdfast.workspace.handle import Handle, Receipt
+
+
+class DecisionCommands(Handle):
+    """Decisions: recorded before the action, settled after it."""
+
+    def decide(
+        self,
+        text: str,
+        *,
+        because: str,
+        action: str | None = None,
+        alternatives: Iterable[str] = (),
+        revisit_when: str | None = None,
+        loop: str | None = None,
+        task: str | None = None,
+        risk: str | None = None,
+        supersedes: str | None = None,
+        op: str | None = None,
+        expect: int | None = None,
+    ) -> Receipt:
+        """Record a decision; when this returns it is durable, and the action may start.
+
+        ``loop``, ``task`` and ``risk`` name what it is about; ``supersedes`` the decision that it replaces.
+        """
+        others = list(alternatives)
+        links = {"loop": loop, "task": task, "risk": risk}
+        return self.commit(
+            lambda state, mint: concepts.decision.decide(
+                state, mint, text, because, action, others, revisit_when, links=links, supersedes=supersedes
+            ),
+            op=op,
+            expect=expect,
+        )
+
+    def settle(
+        self,
+        decision: str,
+        outcome: str,
+        *,
+        ok: bool = True,
+        op: str | None = None,
+        expect: int | None = None,
+    ) -> Receipt:
+        """Record how a decision turned out."""
+        return self.commit(
+            lambda state, mint: concepts.decision.settle(state, decision, outcome, ok), op=op, expect=expect
+        )
+
+    def acting(
+        self,
+        text: str,
+        *,
+        because: str,
+        action: str | None = None,
+        alternatives: Iterable[str] = (),
+        revisit_when: str | None = None,
+        op: str | None = None,
+    ) -> Acting:
+        """A ``with`` block for an action: the decision is durable before it, the outcome is recorded after it.
+
+        Nothing is written until the block is entered. An exception settles the decision as failed. If the process
+        dies in the block, the decision stays unsettled, and ``recover`` lists it.
+        """
+        return Acting(
+            self,
+            lambda: self.decide(
+                text,
+                because=because,
+                action=action,
+                alternatives=alternatives,
+                revisit_when=revisit_when,
+                op=op,
+            ),
+        )
+
+
+class Acting:
+    """An action under way. The decision is recorded when the ``with`` block is entered."""
+
+    def __init__(self, handle: DecisionCommands, decide: Callable[[], Receipt]) -> None:
+        self._handle = handle
+        self._decide = decide
+        self._decision: Receipt | None = None
+        self._outcome = "done"
+
+    @property
+    def decision(self) -> Receipt:
+        """The receipt of the decision."""
+        if self._decision is None:
+            raise Usage("The decision is recorded when the `with` block is entered; nothing was written.")
+        return self._decision
+
+    @property
+    def id(self) -> str:
+        """The id of the decision, such as ``D-12``."""
+        return self.decision.id
+
+    def outcome(self, text: str) -> None:
+        """What to record as the outcome when the block ends well."""
+        self._outcome = text
+
+    def __enter__(self) -> Acting:
+        if self._decision is not None:
+            raise Usage("This action was begun before; call acting() again for another one.")
+        if self._handle._update is not None:
+            raise Usage(
+                "An action cannot begin inside an update: its decision would not be durable before it."
+            )
+        self._decision = self._decide()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self._handle.settle(self.id, self._outcome)
+        else:
+            # Nobody chose these words: a secret in them must not hide the error that they tell of.
+            handle = self._handle.with_secrets("redact")
+            handle.settle(self.id, f"{type(error).__name__}: {error}".rstrip(": "), ok=False)

@@ -1,0 +1,185 @@
+"""The context of a session: messages, files, token budget, compactions."""
+
+from __future__ import annotations
+
+from holdfast.core import concepts
+from holdfast.typed import TYPE_CHECKING, Any
+from holdfast.workspace.handle import Handle, Receipt
+from holdfast.workspace.model_builders import build
+from holdfast.workspace.secrets_filter import passed_text
+
+if TYPE_CHECKING:
+    from holdfast.core.concepts.message import ContextFile
+    from holdfast.workspace.attachments import Beside
+    from holdfast.workspace.models import Message, StaleFile
+
+_FILE_CAP = 20_000_000
+
+
+class Context(Handle):
+    """What an agent has in its context, and what it said."""
+
+    # -- messages ----------------------------------------------------------------------------------------
+
+    def add_message(
+        self,
+        role: str,
+        text: str,
+        *,
+        tool: str | None = None,
+        op: str | None = None,
+        expect: int | None = None,
+    ) -> Receipt:
+        """Keep a message of a conversation, or what a tool answered. A long text becomes a context file first."""
+        concepts.message.check(role, text, tool)
+        if len(text) <= concepts.message.LONG:
+            return self.commit(
+                lambda state, mint: concepts.message.add(state, role, text, tool), op=op, expect=expect
+            )
+        text, told = passed_text(self, text, "message.added.text")  # before it is written anywhere
+        file = self._context_file(text)
+        return self.commit(
+            lambda state, mint: concepts.message.add(state, role, text, tool, file) + told,
+            op=op,
+            expect=expect,
+        )
+
+    def summarize(
+        self, text: str, *, keep: int = 0, op: str | None = None, expect: int | None = None
+    ) -> Receipt:
+        """Put a summary in the place of all messages but the last ``keep``, and of the summary before it."""
+        return self.commit(
+            lambda state, mint: concepts.message.summarize(state, text, keep), op=op, expect=expect
+        )
+
+    def recent(self, n: int = 20, *, full: bool = True) -> list[Message]:
+        """The last ``n`` messages that no summary stands for, oldest first; with ``full``, long ones come whole.
+
+        A message whose file is gone or changed has its beginning, and ``cut`` is true.
+        """
+        from holdfast.workspace.entries import recent_messages
+        from holdfast.workspace.models import Message
+
+        return [build(Message, message) for message in recent_messages(self, n, full=full)]
+
+    def _context_file(self, text: str) -> ContextFile | None:
+        """The text as a durable file of the session; None where the store has no folders and the log keeps it all."""
+        files = self.files
+        if files.session is None:
+            return None
+        from hashlib import sha256
+
+        from holdfast.errors import Refused
+
+        try:
+            data = text.encode()
+        except UnicodeEncodeError:
+            raise Refused(
+                "The text holds half of a surrogate pair, which is not valid Unicode; nothing was written."
+            ) from None
+        digest = sha256(data).hexdigest()
+        return concepts.message.ContextFile(
+            files.write_context(f"message-{digest[:20]}.txt", data), len(data), digest
+        )
+
+    # -- files -------------------------------------------------------------------------------------------
+
+    @property
+    def files(self) -> Beside:
+        """Internal: the files that the session can refer to."""
+        return self.workspace.files(self.stream)
+
+    def refer(
+        self, path: str, *, kind: str = "context", op: str | None = None, expect: int | None = None
+    ) -> Receipt:
+        """Refer to a file of the project or of the session's own folder, with its present size and hash."""
+        files = self.files
+        found = files.look(files.name(path))
+        return self.commit(
+            lambda state, mint: concepts.reference.add(state, found.path, found.size, found.hash, kind),
+            op=op,
+            expect=expect,
+        )
+
+    def unrefer(self, path: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
+        """Refer to a file no longer; the file itself is left alone."""
+
+        def rule(state: dict[str, Any], mint: Any) -> list[Any]:
+            known = state["references"]["open"]
+            return concepts.reference.drop(state, path if path in known else self.files.name(path))
+
+        return self.commit(rule, op=op, expect=expect)
+
+    def stale(self) -> list[StaleFile]:
+        """Every file that the session refers to and that is no longer as it was."""
+        from holdfast.workspace.entries import stale_files
+        from holdfast.workspace.models import StaleFile
+
+        return [build(StaleFile, entry) for entry in stale_files(self)]
+
+    # -- token budget ------------------------------------------------------------------------------------
+
+    def set_budget(
+        self, total: int, *, zones: list[int] | None = None, op: str | None = None, expect: int | None = None
+    ) -> Receipt:
+        """Say how many tokens there are; ``zones`` are the percentages where deliberate, warning and stop begin."""
+        return self.commit(
+            lambda state, mint: concepts.budget.set_total(state, total, zones), op=op, expect=expect
+        )
+
+    def spend(
+        self,
+        name: str,
+        tokens: int,
+        *,
+        included: bool = True,
+        op: str | None = None,
+        expect: int | None = None,
+    ) -> Receipt:
+        """Count an item of the context; the same name again takes the new count."""
+        return self.commit(
+            lambda state, mint: concepts.budget.add(state, name, tokens, included), op=op, expect=expect
+        )
+
+    def spend_file(
+        self,
+        path: str,
+        *,
+        name: str | None = None,
+        included: bool = True,
+        op: str | None = None,
+        expect: int | None = None,
+    ) -> Receipt:
+        """Count a file of the project, by an estimate of its tokens."""
+        from holdfast.core.tokens import estimate
+
+        files = self.files
+        plain = files.name(path)
+        tokens = estimate(files.read(plain, _FILE_CAP).decode("utf-8", "replace"))
+        return self.spend(name or plain, tokens, included=included, op=op, expect=expect)
+
+    def include(self, name: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
+        """Count an item towards what is used."""
+        return self.commit(lambda state, mint: concepts.budget.include(state, name), op=op, expect=expect)
+
+    def exclude(self, name: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
+        """Keep an item in the list, but do not count it."""
+        return self.commit(lambda state, mint: concepts.budget.exclude(state, name), op=op, expect=expect)
+
+    def unspend(self, name: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
+        """Forget an item."""
+        return self.commit(lambda state, mint: concepts.budget.drop(state, name), op=op, expect=expect)
+
+    # -- compactions -------------------------------------------------------------------------------------
+
+    def compacted(
+        self,
+        summary: str | None = None,
+        *,
+        trigger: str | None = None,
+        op: str | None = None,
+        expect: int | None = None,
+    ) -> Receipt:
+        """Count that an agent's context was compacted, and keep the summary."""
+        events = concepts.compaction.add(summary, trigger)
+        return self.commit(lambda state, mint: events, op=op, expect=expect)

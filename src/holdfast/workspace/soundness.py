@@ -1,0 +1,69 @@
+"""Whether what is saved of each stream agrees with its log: the snapshot, and the views made from it.
+
+The log is folded from its first commit and compared with what an opening would see. A snapshot is only a cache, but
+every command believes it, so a wrong one must never be called sound.
+"""
+
+from __future__ import annotations
+
+import json
+
+from holdfast.errors import HoldfastError
+from holdfast.store.faults import REGENERATED, WRONG_STATE
+from holdfast.store.protocol import Fault
+from holdfast.typed import TYPE_CHECKING, Any
+from holdfast.views.state_json import contract
+from holdfast.workspace import publish
+from holdfast.workspace.snapshot import WorkingSet
+
+if TYPE_CHECKING:
+    from holdfast.workspace.workspace import Workspace
+
+
+def check(workspace: Workspace, *, fix: bool = False) -> list[Fault]:
+    """Every saved state that differs from its log; with ``fix``, it is rebuilt from the log."""
+    faults: list[Fault] = []
+    for stream in workspace.store.streams():
+        faults += _check(workspace, stream, fix)
+    return faults
+
+
+def _check(workspace: Workspace, stream: str, fix: bool) -> list[Fault]:
+    saved, folded = WorkingSet(workspace.store, stream), WorkingSet(workspace.store, stream, from_log=True)
+    try:
+        saved.refresh()
+        folded.refresh_only()
+        if saved.version != folded.version:
+            saved.refresh()  # somebody committed between the two readings
+            folded.refresh_only()
+    except HoldfastError:
+        return []  # the store's own check names what cannot be read
+    if saved.version == folded.version and _agree(saved, folded):
+        return []
+    if fix:
+        saved.rebuild()
+        return [Fault(WRONG_STATE, stream, saved.note, done=REGENERATED, harmless=True)]
+    return [Fault(WRONG_STATE, stream, saved.note), *_wrong_views(workspace, stream, folded.state)]
+
+
+def _agree(saved: WorkingSet, folded: WorkingSet) -> bool:
+    if folded.kind == "session" and _plain(saved.shown) != _plain(contract(folded.state)):
+        return False
+    return bool(_plain(saved.state) == _plain(folded.state))
+
+
+def _plain(value: Any) -> Any:
+    """The value as JSON gives it back."""
+    return json.loads(json.dumps(value))
+
+
+def _wrong_views(workspace: Workspace, stream: str, state: dict[str, Any]) -> list[Fault]:
+    """Views that show a wrong state: they agree with the snapshot, so nobody else reports them."""
+    if not stream.startswith("sessions/"):
+        return []
+    faults = []
+    for name in publish.VIEWS:
+        found = workspace.store.get(f"{stream}/{name}")
+        if found is not None and found != publish.render(name, state):
+            faults.append(Fault(WRONG_STATE, stream, f"{stream}/{name}"))
+    return faults

@@ -10,13 +10,15 @@ or in a Python program: each of them renders the same hint in its own terms (``e
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from holdfast.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PYTHON = {
     "batch.create": "session.create_batch({items})",
     "budget.drop": "session.unspend({name})",
     "budget.show": "session.budget",
-    "claim.anyway": "workspace.presence.claim({paths}, anyway=True)",
     "complete": "session.complete()",
     "continue": "session.continue_()",
     "discuss": "session.discuss({topic})",
@@ -28,6 +30,7 @@ PYTHON = {
     "heal": "workspace.heal()",
     "import": "holdfast import",
     "init": "holdfast.init()",
+    "lease.anyway": "workspace.presence.lease({session}, anyway=True)",
     "loop.add": "session.add_loop({title})",
     "message.add": "session.add_message({role}, {text})",
     "order.lift": "workspace.project.lift({id})",
@@ -39,7 +42,6 @@ PYTHON = {
     "plan.show": "session.plans",
     "prefer": "workspace.me.preferences",
     "recover": "workspace.recover()",
-    "ref.check": "session.stale()",
     "ref.drop": "session.unrefer({path})",
     "ref.list": "session.references",
     "restore": "holdfast restore {session}",
@@ -67,7 +69,7 @@ class Use:
 
     __slots__ = ("arguments", "name")
 
-    def __init__(self, name: str, **arguments: str) -> None:
+    def __init__(self, name: str, /, **arguments: str) -> None:
         self.name = name
         self.arguments = arguments
 

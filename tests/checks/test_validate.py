@@ -102,6 +102,26 @@ def test_files_by_name(tmp_path: Path) -> None:
         validate.validate_file(str(tmp_path / "no.json"))
 
 
+@pytest.mark.parametrize("place", ["state/session-state.json", "services/billing/state/session-state.json"])
+def test_the_session_state_is_checked_where_it_is(
+    project: Path, capsys: pytest.CaptureFixture[str], place: str
+) -> None:
+    """`validate` and `lint` without a file check the project's session-state.json, also in a part of the project."""
+    path = project / place
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(GOOD, indent=1))
+    assert main(["validate"]) == 0
+    assert main(["lint", "--rule", "HF113"]) == 0
+    path.write_text(json.dumps(GOOD | {"decisions": "none"}, indent=1))
+    capsys.readouterr()
+    assert main(["validate", "--json"]) == 1
+    (found,) = json.loads(capsys.readouterr().out)["findings"]
+    assert (found["rule"], found["path"], found["line"]) == ("HF302", place, 4)
+    assert main(["lint", "--rule", "HF113", "--json"]) == 1
+    (found,) = json.loads(capsys.readouterr().out)["findings"]
+    assert (found["rule"], found["path"]) == ("HF113", place)
+
+
 def test_what_commands_print_has_its_schema(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The JSON of a command, fine or failed, has the form of the shipped schema."""
     for words in (["start", "x", "--json"], ["status", "--json"], ["settle", "D-99", "x", "--json"]):

@@ -101,9 +101,10 @@ def test_concerns(capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, "blocker", "close", "B-1", "found")
     assert run(capsys, "next", "add", "ask")["id"] == "N-1"
     run(capsys, "next", "done", "N-1")
-    assert run(capsys, "error", "no memory", "--tried", "more")["id"] == "E-1"
-    run(capsys, "remedy", "E-1", "read in parts")
-    run(capsys, "error", "port taken", "--remedy", "stopped it")
+    assert run(capsys, "error", "add", "no memory", "--tried", "more")["id"] == "E-1"
+    assert [entry["id"] for entry in run(capsys, "error")["open"]] == ["E-1"]
+    run(capsys, "error", "remedy", "E-1", "read in parts")
+    run(capsys, "error", "add", "port taken", "--remedy", "stopped it")
     assert run(capsys, "legal", "licence", "--outcome", "fine")["id"] == "L-1"
     run(capsys, "compaction", "--trigger", "auto")
     assert run(capsys, "compaction", "--summary", "short")["count"] == 2
@@ -114,38 +115,41 @@ def test_concerns(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_phases(capsys: pytest.CaptureFixture[str]) -> None:
     """Transitions are declared, a forbidden one is refused with the list, and a jump needs a reason."""
-    run(capsys, "phases", "a", "b", "c", "--allow", "a:b", "--allow", "b:c,a")
-    run(capsys, "skip-to", "a", "--because", "the phases are new")
-    assert "Allowed now: b" in run(capsys, "phase", "c", status=1)["error"]["message"]
-    assert run(capsys, "complete-phase")["phase"] == "b"
-    assert run(capsys, "skip-to", "c", status=2)["error"]["code"] == "HF-USAGE"
-    assert run(capsys, "skip-to", "c", "--because", "done elsewhere")["phase"] == "c"
+    run(capsys, "phase", "declare", "a", "b", "c", "--allow", "a:b", "--allow", "b:c,a")
+    run(capsys, "phase", "skip", "a", "--because", "the phases are new")
+    assert "Allowed now: b" in run(capsys, "phase", "enter", "c", status=1)["error"]["message"]
+    assert run(capsys, "phase", "complete")["phase"] == "b"
+    assert run(capsys, "phase", "skip", "c", status=2)["error"]["code"] == "HF-USAGE"
+    assert run(capsys, "phase", "skip", "c", "--because", "done elsewhere")["phase"] == "c"
     assert "done elsewhere" in said(capsys, "phase")
-    assert run(capsys, "phases", "a", "--allow", "nonsense", status=2)["error"]["code"] == "HF-USAGE"
+    assert (
+        run(capsys, "phase", "declare", "a", "--allow", "nonsense", status=2)["error"]["code"] == "HF-USAGE"
+    )
 
 
-def test_goal_focus_and_mark(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each sets its value, and goal and focus show it when they stand alone."""
-    run(capsys, "goal", "Another")
-    assert said(capsys, "goal") == "Another\n"
-    assert said(capsys, "focus") == "No focus yet.\n"
-    run(capsys, "focus", "The parser")
-    assert run(capsys, "focus")["focus"] == "The parser"
-    run(capsys, "mark", "awaiting-input")
+def test_goal_focus_and_status(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each verb sets its value, and goal alone shows all of them."""
+    run(capsys, "goal", "set", "Another")
+    assert said(capsys, "goal") == "goal    Another\nstatus  working\n"
+    assert run(capsys, "goal")["focus"] is None
+    run(capsys, "goal", "focus", "The parser")
+    assert run(capsys, "goal")["focus"] == "The parser"
+    run(capsys, "goal", "status", "awaiting-input")
+    assert run(capsys, "goal")["status"] == "awaiting-input"
     assert "Awaiting Input" in next(Path(".state/sessions").rglob("STATE.md")).read_text()
-    assert "holdfast pause" in run(capsys, "mark", "paused", status=1)["error"]["hint"]
+    assert "holdfast pause" in run(capsys, "goal", "status", "paused", status=1)["error"]["hint"]
 
 
 def test_a_discussion_and_the_way_back(capsys: pytest.CaptureFixture[str]) -> None:
     """The fork says where return will go, the second fork is refused, and return is back there."""
-    run(capsys, "focus", "The parser")
+    run(capsys, "goal", "focus", "The parser")
     run(capsys, "task", "add", "one")
     run(capsys, "task", "start")
     back = {"task": "T-1", "focus": "The parser", "status": "working", "phase": "look"}
     assert run(capsys, "discuss", "Why?")["return_to"] == back
     refused = run(capsys, "discuss", "And why that?", status=1)
     assert "do not nest" in refused["error"]["message"]
-    run(capsys, "focus", "elsewhere")
+    run(capsys, "goal", "focus", "elsewhere")
     assert run(capsys, "return", "--summary", "because")["place"] == back
 
 
@@ -215,9 +219,9 @@ def test_a_repeated_operation_says_that_nothing_was_written(capsys: pytest.Captu
     """A person who repeats a command under its operation id is told that it was there already."""
     for words in (["note", "one"], ["record", "x.one", "{}"], ["task", "add", "one"]):
         assert main([*words, "--op", words[0]]) == 0
-        assert "already" not in capsys.readouterr().out
+        assert "Already" not in capsys.readouterr().out
         assert main([*words, "--op", words[0]]) == 0
-        assert "It was there already" in capsys.readouterr().out
+        assert "Already recorded under this --op; nothing was written." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -258,15 +262,15 @@ def test_every_command_and_verb_has_help_with_examples(name: str, capsys: pytest
 def test_texts_come_back_unchanged(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     """What a person writes is in the log as it was written, through every command that takes a text."""
     takes = [
-        ("goal", "--", text),
-        ("focus", "--", text),
+        ("goal", "set", "--", text),
+        ("goal", "focus", "--", text),
         ("task", "add", "--", text),
         ("plan", "propose", "--", text),
         ("loop", "add", "--", text),
         ("risk", "add", "--", text),
         ("blocker", "add", "--", text),
         ("next", "add", "--", text),
-        ("error", "--", text),
+        ("error", "add", "--", text),
         ("checkpoint", "--", text),
         ("discuss", "--", text),
         ("return", f"--summary={text}"),

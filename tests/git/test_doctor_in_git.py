@@ -102,7 +102,7 @@ def test_what_grew_after_it_was_staged_is_no_damage(session: str, repository: Pa
 
 def test_an_archived_session_lacks_nothing(session: str, repository: Path, git) -> None:
     """Segments that archiving joined and removed are not missed, before git knows of it."""
-    assert main(["archive", session]) == 0
+    assert main(["archive", "add", session]) == 0
     assert main(["doctor", "--fix"]) == 0
     assert [path.name for path in repository.rglob(".state/events/sessions/**/*.jsonl")] == []
 

@@ -80,7 +80,7 @@ def test_the_block_in_agents_md_heals_and_the_rest_is_merged(session: str, git) 
     assert main(["agents-md"]) == 0
     git("add", "-A")
     git("commit", "-q", "-m", "block")
-    on_branches(git, [["goal", "one"], ["agents-md"]], [["goal", "two"], ["agents-md"]])
+    on_branches(git, [["goal", "set", "one"], ["agents-md"]], [["goal", "set", "two"], ["agents-md"]])
     page = Path("AGENTS.md")
     page.write_text(page.read_text().replace("Be kind.", "Be very kind."))
     git("commit", "-q", "-am", "kinder")

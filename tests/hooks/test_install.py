@@ -403,9 +403,9 @@ def test_as_a_person_types_it(
     assert "+++ " + os.path.join(place.home, ".claude", "settings.json") in shown
     assert '+            "command": "holdfast hook claude"' in shown
     assert main(["uninstall"]) == 0
-    assert "gemini: taken out" in capsys.readouterr().out
+    assert "gemini: removed" in capsys.readouterr().out
     assert main(["uninstall", "--user"]) == 0
-    assert "claude: taken out" in capsys.readouterr().out
+    assert "claude: removed" in capsys.readouterr().out
     assert main(["install", "emacs"]) == 2
 
 

@@ -232,8 +232,8 @@ def test_no_folder_of_a_workspace_may_be_a_link(
         ["doctor"],
         ["doctor", "--fix"],
         ["heal"],
-        ["archive", session.id],
-        ["prune", "--older-than", "0d"],
+        ["archive", "add", session.id],
+        ["archive", "prune", "--older-than", "0d"],
     ]
     code = "import json, sys; from holdfast.edge.cli import main\n"
     code += "print([main(words) for words in json.load(sys.stdin)])"

@@ -23,19 +23,19 @@ from secret_samples import SAMPLES
 TEXT, SECRET = SAMPLES["github-personal-token"][0](random.Random(7))
 QUIET = frozenset(
     """init status resume brief sessions switch log show diff view who recover validate lint verify schema advise
-    doctor heal export archive restore prune rotate agents-md hook-commit-message sync import release continue
-    complete-phase mark mcp hook install uninstall""".split()  # noqa: SIM905 - thirty quoted words are harder to read
+    doctor heal export archive restore agents-md hook-commit-message sync import release continue
+    mcp hook install uninstall completion help""".split()  # noqa: SIM905 - thirty quoted words are harder to read
 )
 """Commands that store no text from their arguments (sync, import, mcp and hook take theirs from elsewhere)."""
 
 
 MORE = {
     "ref": [["ref", "add", TEXT]],
-    "remedy": [["remedy", "E-1", TEXT]],
+    "error": [["error", "remedy", "E-1", TEXT]],
     "record": [["record", "x.y", json.dumps({"a": {"b": TEXT}})]],
     "return": [["discuss", "x"], ["return", "--summary", TEXT]],
     "settle": [["settle", "D-1", TEXT]],
-    "skip-to": [["phases", "look", "fix"], ["skip-to", "fix", TEXT]],
+    "phase": [["phase", "declare", "look", "fix"], ["phase", "skip", "fix", "--because", TEXT]],
 }
 """What the examples, which name things that are not there, do not reach."""
 
@@ -126,7 +126,7 @@ def test_an_import_reports_the_line(project: Path, capsys: pytest.CaptureFixture
     (project / "STATE.md").write_text(f"# S\n\n## Decisions\n\n- Use {TEXT}\n- Keep it\n- stray {TEXT}\n")
     assert main(["import", "STATE.md"]) == 0
     said = capsys.readouterr().out
-    assert "STATE.md:5: what looks like a secret (github-personal-token): a placeholder was kept" in said
+    assert "STATE.md:5: looks like a secret (github-personal-token): a placeholder was kept" in said
     assert SECRET not in said
     assert main(["import", "STATE.md", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)["imports"][0]

@@ -74,7 +74,7 @@ def test_unsettled_decisions_are_not_put_out_of_sight(workspace: Workspace) -> N
     """A session with a decision that was never confirmed stays where `recover` sees it."""
     session = workspace.start("Work")
     session.decide("Do it", because="why")
-    with pytest.raises(Refused, match="wait for their outcome"):
+    with pytest.raises(Refused, match="unsettled decision"):
         upkeep.archive(workspace)
     assert workspace.current() == f"{session.user}/{session.id}"
 

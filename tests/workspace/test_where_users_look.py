@@ -58,7 +58,7 @@ def test_an_import_is_shown(session: holdfast.Session, capsys: pytest.CaptureFix
     assert shown["imports"]["count"] == 1
     assert shown["imports"]["last"]["file"] == "STATE.md"
     assert main(["status"]) == 0
-    assert "imported 1, last STATE.md: " in capsys.readouterr().out
+    assert "imports  1, last STATE.md: " in capsys.readouterr().out
     assert main(["view", "CONTEXT.md"]) == 0
     assert "| STATE.md | state-md |" in capsys.readouterr().out.replace("\\", "")
 
@@ -67,10 +67,10 @@ def test_archived_sessions_are_found(session: holdfast.Session, capsys: pytest.C
     """`sessions` says that there are some, lists them when asked, and views of one say that it is archived."""
     session.abandon_batch(session.batch().id, "enough")
     session.complete("done")
-    assert main(["archive", session.id]) == 0
+    assert main(["archive", "add", session.id]) == 0
     capsys.readouterr()
     assert main(["sessions"]) == 0
-    assert "--archived shows" in capsys.readouterr().out
+    assert "--archived lists" in capsys.readouterr().out
     assert main(["sessions", "--archived", "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["sessions"]
     assert row["session"] == session.id

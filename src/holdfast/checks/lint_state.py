@@ -8,7 +8,7 @@ from typing import Any
 
 from holdfast.checks import schema
 from holdfast.checks.finding import Rule, collector
-from holdfast.checks.tree import File, Tree
+from holdfast.checks.tree import SESSION_STATE, File, Tree
 from holdfast.core.secrets import finder as secrets
 
 Places = Iterator[tuple[str, int, str]]
@@ -236,7 +236,7 @@ def _no_instruction(tree: Tree) -> Places:
 )
 def _contract(tree: Tree) -> Places:
     for file in tree.files:
-        if file.name == "session-state.json" and file.value is not None:
+        if file.name == SESSION_STATE and file.value is not None:
             for problem in schema.problems("session-state", file.value)[:20]:
                 name = problem.where.split("/")[1] if "/" in problem.where else ""
                 yield file.path, file.line_of(f'"{name}"'), f"{problem.where or 'the file'} {problem.what}."

@@ -210,7 +210,7 @@ def _local_tracked(tree: Tree) -> Places:
     "HF014",
     "warning",
     "sessions that are never put away",
-    "Run `holdfast rotate` now and then.",
+    "Run `holdfast archive rotate` now and then.",
 )
 def _no_archive(tree: Tree) -> Places:
     folders = {f for file in tree.files for f in _session_folders(file)}

@@ -31,6 +31,10 @@ _INSTRUCTIONS = re.compile(
 )
 
 
+SESSION_STATE = "session-state.json"
+"""The governance contract's file: ``state/`` in most projects, and in each part of a larger one."""
+
+
 class File:
     """One file."""
 
@@ -73,7 +77,7 @@ class File:
     @property
     def is_state_json(self) -> bool:
         """A state that a program keeps as JSON, ours or another's."""
-        return self.name in ("state.json", "batch_state.json") or (
+        return self.name in ("state.json", "batch_state.json", SESSION_STATE) or (
             self.name.endswith("state.json") and self.path.startswith(("state/", ".state/", ".gsd/"))
         )
 
@@ -140,6 +144,7 @@ def _matters(file: File) -> bool:
         top in _STATE_FOLDERS
         or file.is_agents_md
         or file.is_instructions
-        or file.name in ("events.yaml", "catch-log.tsv", "backlog.yaml", "session-decisions-index.yaml")
+        or file.name
+        in (SESSION_STATE, "events.yaml", "catch-log.tsv", "backlog.yaml", "session-decisions-index.yaml")
         or "\\" in file.name
     )

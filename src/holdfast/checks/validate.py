@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.checks import schema
 from holdfast.checks.finding import Finding, Rule
+from holdfast.checks.tree import SESSION_STATE, Tree
 from holdfast.errors import NotFound
 from holdfast.workspace import soundness
+from holdfast.workspace.project_files import beside
 
 if TYPE_CHECKING:
     from holdfast.workspace.workspace import Workspace
@@ -31,7 +33,7 @@ MOST = 50
 
 
 def validate_workspace(workspace: Workspace) -> list[Finding]:
-    """Every commit, every view, and whatever the store itself finds."""
+    """Every commit, every view, every session-state.json, and what the store itself finds."""
     found = [
         Finding(DAMAGE, f".state/{fault.where.partition(':')[0]}", _line(fault.where), fault.what)
         for fault in workspace.store.check()
@@ -45,7 +47,15 @@ def validate_workspace(workspace: Workspace) -> list[Finding]:
         data = workspace.store.get(f"{stream}/state.json") if stream.startswith("sessions/") else None
         if data is not None:
             found += _file(STATE, "state", f".state/{stream}/state.json", data)
-    return found
+    return [*found, *_session_states(workspace.where)]
+
+
+def _session_states(where: str) -> Iterator[Finding]:
+    """Every ``session-state.json`` of the project that the workspace is in, such as ``state/session-state.json``."""
+    folder = beside(where)
+    for file in Tree(folder.root).files if folder is not None else ():
+        if file.name == SESSION_STATE:
+            yield from _file(CONTRACT, "session-state", file.path, file.data)
 
 
 def validate_file(path: str) -> list[Finding]:
@@ -99,7 +109,7 @@ def _file(rule: Rule, name: str, path: str, data: bytes) -> list[Finding]:
         field = problem.where.split("/")[1] if "/" in problem.where else ""
         at = text.find(f'"{field}"') if field else -1
         line = text.count("\n", 0, at) + 1 if at >= 0 else 1
-        found.append(Finding(rule, path, line, f"{problem.where or 'the file'} {problem.what}"))
+        found.append(Finding(rule, path, line, f"{problem.where or 'the file'} {problem.what}."))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Text for terminals: colours only where they are seen, stored text only where it cannot act."""
+"""Text for terminals: colours only where they show, lines that fit, and stored text that cannot act."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ import os
 import sys
 from collections.abc import Sequence
 
+from holdfast.errors import HoldfastError
 from holdfast.views.markdown import visible
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_RESET = "\x1b[0m"
+_GAP = "  "
+_NARROWEST = 6
+"""No column of a table is cut below this, however narrow the terminal is."""
 
 
 def colours() -> bool:
@@ -19,8 +24,20 @@ def colours() -> bool:
     return sys.stdout.isatty()
 
 
+def columns() -> int:
+    """The width of the terminal; 0 where nobody knows it."""
+    told = os.environ.get("COLUMNS", "")
+    width = int(told) if told.isascii() and told.isdecimal() else 0
+    if not width:
+        try:
+            width = os.get_terminal_size(sys.stdout.fileno()).columns
+        except (OSError, ValueError):
+            pass
+    return width
+
+
 def paint(text: str, style: str) -> str:
-    return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if colours() else text
+    return f"\x1b[{_CODES[style]}m{text}{_RESET}" if colours() else text
 
 
 def clean(text: object, length: int = 0) -> str:
@@ -33,23 +50,115 @@ def clean(text: object, length: int = 0) -> str:
     return shown
 
 
-def table(rows: Sequence[tuple[str, ...]], head: tuple[str, ...]) -> str:
-    """Columns as wide as their widest cell; the last one ends where it ends."""
-    widths = [max(_width(row[i]) for row in [head, *rows]) for i in range(len(head))]
+def _room() -> int:
+    """The width that lines have to fit; 0 in a pipe, where whoever reads wants whole lines."""
+    return columns() if sys.stdout.isatty() else 0
+
+
+def fit(text: str) -> str:
+    """Every line cut to the width of the terminal; unchanged in a pipe."""
+    width = _room()
+    return "\n".join(_cut(line, width) for line in text.split("\n")) if width else text
+
+
+def table(rows: Sequence[tuple[str, ...]], head: tuple[str, ...], *, keep: int = 1) -> str:
+    """Columns as wide as their widest cell, or as the terminal allows. A column without any cell is left out.
+
+    The first ``keep`` columns hold ids and times: they are cut only when nothing else is left to cut.
+    """
+    used = [place for place in range(len(head)) if any(row[place].strip() for row in rows)]
+    chosen = [tuple(row[place] for place in used) for row in [head, *rows]]
+    wanted = [max(_width(row[place]) for row in chosen) for place in range(len(used))]
+    widths = _widths(wanted, sum(place < keep for place in used))
 
     def line(cells: tuple[str, ...]) -> str:
-        padded = [cell + " " * (width - _width(cell)) for cell, width in zip(cells, widths, strict=True)]
-        return "  ".join(padded).rstrip()
+        cut = [_cut(cell, width) for cell, width in zip(cells, widths, strict=True)]
+        padded = [cell + " " * (width - _width(cell)) for cell, width in zip(cut, widths, strict=True)]
+        return _GAP.join(padded).rstrip()
 
-    return "\n".join([paint(line(head), "dim"), *map(line, rows)])
+    return "\n".join([paint(line(chosen[0]), "dim"), *map(line, chosen[1:])])
+
+
+def _widths(wanted: list[int], keep: int) -> list[int]:
+    """What each column gets: the widest one that may be cut gives way first."""
+    room = _room()
+    over = sum(wanted) + len(_GAP) * (len(wanted) - 1) - room if room else 0
+    for first in (keep, 0):
+        cuttable = wanted[first:]
+        while over > 0 and cuttable and max(cuttable) > _NARROWEST:
+            cuttable[cuttable.index(max(cuttable))] -= 1
+            over -= 1
+        wanted = wanted[:first] + cuttable
+    return wanted
 
 
 def _width(cell: str) -> int:
-    """The letters of a cell that are seen: stored text has no escape in it, so every one is the paint's."""
+    """The terminal columns that a text takes: stored text has no escape in it, so every one is paint."""
     codes = cell.split("\x1b[")
-    return len(codes[0]) + sum(len(piece.partition("m")[2]) for piece in codes[1:])
+    seen = codes[0] + "".join(piece.partition("m")[2] for piece in codes[1:])
+    return len(seen) if seen.isascii() else sum(map(_character_width, seen))
+
+
+def _character_width(character: str) -> int:
+    from unicodedata import combining, east_asian_width
+
+    if combining(character):
+        return 0
+    return 2 if east_asian_width(character) in "WF" else 1
+
+
+def _cut(text: str, width: int) -> str:
+    """At most ``width`` columns of a line, with an ellipsis where some of it is missing."""
+    if _width(text) <= width:
+        return text
+    kept, left, place, painted = [], width - 1, 0, False
+    while place < len(text):
+        if text.startswith("\x1b[", place):
+            end = text.index("m", place) + 1
+            painted = text[place:end] != _RESET
+            kept.append(text[place:end])
+            place = end
+            continue
+        left -= _character_width(text[place])
+        if left < 0:
+            break
+        kept.append(text[place])
+        place += 1
+    return "".join(kept).rstrip() + "…" + (_RESET if painted else "")
 
 
 def when(at: str | None) -> str:
-    """A moment for people: to the minute, in UTC."""
-    return f"{at[:10]} {at[11:16]}" if at else ""
+    """A timestamp for people: to the minute, in local time, with the zone."""
+    if not at:
+        return ""
+    import time
+
+    from holdfast.core import timestamps
+
+    try:
+        local = time.localtime(timestamps.parse(at) // 1000)
+    except (
+        HoldfastError,
+        OverflowError,
+        OSError,
+    ):  # what another tool wrote, or a year that has no local time
+        return clean(at, 30)
+    return time.strftime("%Y-%m-%d %H:%M %Z", local)
+
+
+def recently(at: str | None) -> str:
+    """A timestamp for people that is mostly of today: then the time alone."""
+    import time
+
+    shown = when(at)
+    return shown[11:] if shown[:10] == time.strftime("%Y-%m-%d") else shown
+
+
+def day(at: str | None) -> str:
+    """The local date of a timestamp."""
+    return when(at)[:10]
+
+
+def plural(count: int, singular: str, plural: str = "") -> str:
+    """``1 decision``, ``2 decisions``."""
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"

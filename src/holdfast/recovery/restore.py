@@ -155,28 +155,26 @@ def salvage(place: Place, handle_of: Callable[[str], Stream], *, fix: bool = Tru
     from holdfast.store.files import replay
 
     replay.recover_all(place, handle_of)
+    done = _restore_cut(place, handle_of, fix=fix)
     if place.head.is_replaying():
-        return []
+        return done
     links = pins.links(place)
     old = place.clock() - pins.MONTH_MS
     wanted = [
         (stream, path, first)
         for stream, path in links
         if (first := _first_ms(place, path)) < old or not _is_in_tree(place, stream, path)
-        if not pins.is_copy(path) or first < old or _exists(place, _target(place, stream, path))
     ]
     if not wanted:
-        return []
+        return done
     paths = [path for _, path, _ in wanted]
     blobs = porcelain.blob_ids(place.root, paths)
     if len(blobs) != len(paths):
-        return []  # no git to ask, or a link vanished meanwhile: the next time will do
+        return done  # no git to ask, or a link vanished meanwhile: the next time will do
     in_git = porcelain.blobs_in_refs(place.root, min(first for _, _, first in wanted))
-    done = []
     writer = place.identity.stored()
     for (stream, path, first), blob in zip(wanted, blobs, strict=True):
-        cut = _is_cut(place, stream, path)
-        if not cut and (blob in in_git or pins.is_copy(path)):
+        if blob in in_git and not _is_cut(place, stream, path):
             if fix and first < old:
                 pins.drop(place, path)
             continue
@@ -186,6 +184,25 @@ def salvage(place: Place, handle_of: Callable[[str], Stream], *, fix: bool = Tru
         handle = handle_of(stream)
         with handle.mutex:
             done += _bring_back(place, handle, path) if fix else _lost(place, handle, path)
+    return done
+
+
+def _restore_cut(place: Place, handle_of: Callable[[str], Stream], *, fix: bool) -> list[Fault]:
+    """Segments that lost what their copies have. One that is gone went with a checkout: its link is what counts."""
+    done = []
+    old = place.clock() - pins.MONTH_MS
+    for stream, copy in pins.links(place, pins.COPIES):
+        target = _target(place, stream, copy)
+        if (
+            _exists(place, target)
+            and not _continues(place, target, copy)
+            and not _is_in_tree(place, stream, copy)
+        ):
+            handle = handle_of(stream)
+            with handle.mutex:
+                done += _bring_back(place, handle, copy) if fix else _lost(place, handle, copy)
+        elif fix and _first_ms(place, copy) < old:
+            pins.drop(place, copy)
     return done
 
 
@@ -240,9 +257,7 @@ def _is_in_tree(place: Place, stream: str, path: str) -> bool:
     target = _target(place, stream, path)
     try:
         one, other = place.fs.stat(path), place.fs.stat(target)
-        if one.st_ino == other.st_ino or (
-            pins.is_copy(path) and _continues(place, target, path, one.st_size)
-        ):
+        if one.st_ino == other.st_ino:
             return True
         found = {codec.id_of(line) for line in segments.whole_lines(durable.read_whole(place.fs, target))}
         return found.issuperset(map(codec.id_of, segments.whole_lines(durable.read_whole(place.fs, path))))
@@ -250,11 +265,12 @@ def _is_in_tree(place: Place, stream: str, path: str) -> bool:
         return False
 
 
-def _continues(place: Place, segment: str, copy: str, have: int) -> bool:
+def _continues(place: Place, segment: str, copy: str) -> bool:
+    """Whether a segment still has all that its copy has, told by where the copy ends."""
     one, other = place.fs.open(segment, os.O_RDONLY), -1
     try:
         other = place.fs.open(copy, os.O_RDONLY)
-        return pins.continues(place, one, other, have)
+        return pins.continues(place, one, other, place.fs.stat_handle(other).st_size)
     finally:
         for fd in (one, other):
             if fd >= 0:

@@ -87,6 +87,7 @@ HOOK_ERRORS = "hook-errors"
 
 # -- outcomes: what was done about a fault ------------------------------------------------------------------
 
+ACCEPTED = "accepted"
 CUT_OFF = "cut-off"
 MERGED = "merged"
 MOVED = "moved"
@@ -120,20 +121,20 @@ def _problem(data: Data) -> str:
     return str(data["problem"])
 
 
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun if count == 1 else noun + 's'}"
+
+
 def _commits(data: Data) -> str:
-    count = data["commits"]
-    return f"{count:,} {'commit' if count == 1 else 'commits'}"
+    return _counted(data["commits"], "commit")
 
 
 def _ignored(data: Data) -> str:
-    others = data["others"]
-    more = f", and {others:,} more {'segment' if others == 1 else 'segments'}" if others else ""
-    return f"git ignores it{more}"
+    return "git ignores it" + (f", and {_counted(data['others'], 'more segment')}" if data["others"] else "")
 
 
 def _hook_errors(data: Data) -> str:
-    count = data["errors"]
-    return f"{count:,} {'error' if count == 1 else 'errors'} in hooks, the last: {data['last']}"
+    return f"{_counted(data['errors'], 'error')} in hooks, the last: {data['last']}"
 
 
 def _owner(data: Data) -> str:
@@ -143,7 +144,7 @@ def _owner(data: Data) -> str:
 _WHAT: dict[str, str | Callable[[Data], str]] = {
     DAMAGED_LINE: _problem,
     MALFORMED_COMMIT: _problem,
-    TORN_TAIL: lambda data: f"{data['bytes']:,} bytes after the last complete line",
+    TORN_TAIL: lambda data: f"{_counted(data['bytes'], 'byte')} after the last complete line",
     DAMAGED_SEGMENT: "a damaged segment",
     BEHIND_GIT: lambda data: f"it lacks {_commits(data)} that git has",
     LOST_COMMITS: lambda data: f"{_commits(data)} lost: the segment was cut or overwritten",
@@ -228,6 +229,7 @@ def _moved(data: Data) -> str:
 
 
 _DONE: dict[str, str | Callable[[Data], str]] = {
+    ACCEPTED: "no copy has them; the log goes on without them",
     CUT_OFF: "moved to local/quarantine/",
     MERGED: "merged from all sides",
     MOVED: _moved,

@@ -94,6 +94,7 @@ class Fault(Record):
             "harmless": self.harmless,
             "done": self.done,
             "action": render(self.action),
+            "data": self.data,
         }
 
 

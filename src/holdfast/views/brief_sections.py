@@ -51,7 +51,7 @@ def sections(state: dict[str, Any], project: dict[str, Any] | None, alerts: Sequ
     found = [
         Section("alerts", "## Look at this first", _alerts(state, alerts), "holdfast status"),
         Section("lines about the goal", "## Goal", _goal(state), "holdfast status"),
-        Section("lines about the phase", "## Where it stands", _place(state), "holdfast phase"),
+        Section("lines about the phase", "## Where it stands", _place(state), "holdfast phase list"),
         Section("lines about the task", "## Task", _task(state), "holdfast task list"),
         Section(
             "unsettled decisions",

@@ -1,9 +1,9 @@
-"""Presence: who works on what just now. Heartbeats, claims on paths, and leases; never in the log.
+"""Presence: who is working on what. Heartbeats, claims on paths, and leases; never in the log.
 
-Whether somebody is still there is a question to the operating system (process, start time, boot, machine), not to
-a timer: a stopped or slow holder keeps what it has, a dead one loses it at once, to exactly one of many takers.
-Every lease has a number that only grows. A handle that works under a lease has the number compared under the
-stream's lock, in the store's append: whoever lost the lease without noticing cannot write any more.
+The operating system tells whether a holder is alive (process, start time, boot, machine), not a timer: a live holder
+never loses its lease, however slow; a dead one loses it at once, to exactly one of many contenders. Every lease has a
+fencing number that only grows. The store's append compares it under the stream's lock, so that a holder that lost its
+lease without noticing can no longer write.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 FRESH_MS = 30_000
 """A heartbeat younger than this is not written again."""
 GONE_MS = 7 * 86_400_000
-"""The record of somebody who is gone is kept this long, so that `who` can tell of it."""
+"""The record of a dead agent is kept this long, so that `who` can show it."""
 _STATES = {True: "alive", False: "gone", None: "elsewhere"}
 
 
@@ -46,21 +46,21 @@ class Held(Refused):
 
 
 class LeaseLost(Conflict):
-    """Another one has taken the lease since; nothing was written."""
+    """Somebody else took the lease; nothing was written."""
 
     code = "HF-LEASE-LOST"
     hint = Hint("Read the state again: somebody else continued this work.")
 
 
 class Lease(Record):
-    """The right to go on with a session, as long as nobody has a higher number."""
+    """The right to continue a session, until somebody has a higher number."""
 
     presence: Presence
     name: str
     number: int
 
     def check(self) -> None:
-        """Raise ``LeaseLost`` unless the lease is still this one's."""
+        """Raise ``LeaseLost`` unless this lease is still valid."""
         record = self.presence.folder.get(f"leases/{self.name}")
         if (
             record is None
@@ -68,10 +68,10 @@ class Lease(Record):
             or not self.presence.is_mine(record["holder"])
             or self.presence.is_outrun(self.name, self.number)
         ):
-            raise LeaseLost(f"The lease on {self.name} was taken by somebody else; nothing was written.")
+            raise LeaseLost(f"Somebody else took the lease on {self.name}; nothing was written.")
 
     def release(self) -> None:
-        """Give the lease back; harmless if it is lost already."""
+        """Release the lease; harmless if it is lost already."""
         with self.presence.folder.held(f"leases/{self.name}"):
             record = self.presence.folder.get(f"leases/{self.name}")
             if record is not None and record["number"] == self.number:
@@ -94,7 +94,7 @@ class Presence:
         self._top = around.top
         self._here = identify()
         self.is_program = False
-        """The process is a program of its own, and all that it starts belongs to it."""
+        """The process is a program of its own; the processes that it starts belong to it."""
         self.process = process or self._here
         said = f"{workspace.by} {self.process} {self._root}"
         self._me = blake2b(said.encode(), digest_size=8).hexdigest()
@@ -102,7 +102,7 @@ class Presence:
     # -- heartbeats ---------------------------------------------------------------------------------------
 
     def beat(self, session: str | None = None) -> None:
-        """Say that this agent is here, at work on a session (``user/id``)."""
+        """Write a heartbeat: this agent is working on a session (``user/id``)."""
         now = wall_clock()
         name = f"agents/{self._me}"
         age = self.folder.age_ms(name, now)
@@ -125,7 +125,7 @@ class Presence:
             )
 
     def who(self) -> list[dict[str, Any]]:
-        """Everybody, with ``state`` alive, gone or elsewhere (on another machine: it cannot be told from here)."""
+        """All agents, with ``state`` alive, gone or elsewhere (on another machine: unknown from here)."""
         found = []
         for name in self.folder.names("agents"):
             record = self.folder.get(f"agents/{name}") or self.folder.get_other(f"agents/{name}")
@@ -145,14 +145,14 @@ class Presence:
             return False
 
     def _is_foreign(self, record: dict[str, Any]) -> bool:
-        """Whether a record came here with a copy of the repository. On another machine paths mean something else."""
+        """Whether a record came with a copy of the repository. On another machine paths mean something else."""
         return self._is_alive(record) is not None and not self.folder.is_of_here(str(record["worktree"]))
 
     def _is_old(self, record: dict[str, Any]) -> bool:
         return timestamps.parse(record["seen"]) < wall_clock() - GONE_MS
 
     def is_same_agent(self, record: dict[str, Any]) -> bool:
-        """Whether a record is of this agent, perhaps by another name: its MCP server, or a command in its shell."""
+        """Whether a record is of this agent, perhaps under another name: its MCP server, or a command in its shell."""
         if record["me"]:
             return True
         try:
@@ -163,9 +163,9 @@ class Presence:
     # -- claims on paths ----------------------------------------------------------------------------------
 
     def claim(self, paths: list[str], *, anyway: bool = False) -> list[dict[str, Any]]:
-        """Say that this agent works on paths (relative to the worktree); returns who works on them already.
+        """Claim paths (relative to the worktree) for this agent; returns the claims of others that overlap.
 
-        If somebody does, nothing is claimed, unless ``anyway``.
+        If there are any, nothing is claimed, unless ``anyway``.
         """
         wanted = passed_value(self._workspace, [self._plain(path) for path in paths], "path")[0]
         self.beat()
@@ -187,7 +187,7 @@ class Presence:
         return taken
 
     def release(self, paths: list[str] | None = None) -> list[str]:
-        """Give claimed paths back, or all of them; returns which."""
+        """Release claimed paths, or all of them; returns which."""
         with self.folder.held("claims"):
             mine = self.folder.get(f"agents/{self._me}")
             if mine is None:
@@ -199,7 +199,7 @@ class Presence:
         return given
 
     def _plain(self, path: str) -> str:
-        """A path as all worktrees of the repository call it."""
+        """A path relative to the top of the worktree: the same in all worktrees of the repository."""
         inside = os.path.relpath(os.path.abspath(path), self._top)
         if inside.split(os.sep)[0] == os.pardir:
             raise Refused(
@@ -211,8 +211,8 @@ class Presence:
     # -- leases -------------------------------------------------------------------------------------------
 
     def lease(self, session: str, *, anyway: bool = False) -> Lease:
-        """Take the lease on a session (``user/id``): free, or held by this process, or by one that is gone; ``anyway``:
-        also by one of which nobody here can say whether it is gone."""
+        """Take the lease on a session (``user/id``) that is free, or held by this process or a dead one. ``anyway``:
+        also one whose holder may be alive on another machine."""
         name = session.replace("/", "+")
         with self.folder.held(f"leases/{name}"):
             record = self.folder.get(f"leases/{name}")
@@ -228,15 +228,15 @@ class Presence:
                 "worktree": self._root,
                 "process": list(self.process),
             }
-            # Durable: a number that a power cut takes back would be given out twice.
+            # Durable: a number that a power cut undoes would be given out twice.
             self.folder.put(f"leases/{name}", {"number": number + 1, "holder": holder}, sync=True)
-            if self.is_outrun(name, number + 1):  # at the same moment, by one who writes elsewhere
+            if self.is_outrun(name, number + 1):  # at the same time, by an agent that writes elsewhere
                 self.folder.put(f"leases/{name}", {"number": number + 1, "holder": None}, sync=True)
-                raise Held(f"{session} was taken by somebody else at this moment; nothing was changed.")
+                raise Held(f"Somebody else took {session} at the same time; nothing was changed.")
             return Lease(self, name, number + 1)
 
     def _leases(self, name: str) -> list[dict[str, Any]]:
-        """The records of a lease: one, or two if not all agents of this worktree can write to the same place."""
+        """The records of a lease: one, or two if not all agents of this worktree can write to the same folder."""
         found = (self.folder.get(f"leases/{name}"), self.folder.get_other(f"leases/{name}"))
         return [record for record in found if record is not None]
 
@@ -250,10 +250,10 @@ class Presence:
         if alive:
             raise Held(f"{said}; nothing was changed.")
         raise Held(
-            f"{said}, elsewhere: on another machine or in another container. Nothing was changed.",
+            f"{said}, on another machine or in another container; nothing was changed.",
             hint=Hint(
                 "Whether it is still running cannot be checked from here. If you know that it is gone: ",
-                Use("claim.anyway"),
+                Use("lease.anyway", session=session),
                 ".",
             ),
         )
@@ -268,13 +268,13 @@ class Presence:
         )
 
     def is_outrun(self, name: str, number: int) -> bool:
-        """Whether an agent that writes to the other place has a lease with this number or a later one."""
+        """Whether an agent that writes to the other folder has a lease with this number or a later one."""
         other = self.folder.get_other(f"leases/{name}")
         holder = other["holder"] if other else None
         return bool(other and holder and other["number"] >= number and not self._is_foreign(holder))
 
     def holder(self, session: str) -> dict[str, Any] | None:
-        """Who has the lease on a session, with ``state`` and ``number``; None if it is free."""
+        """The holder of the lease on a session, with ``state`` and ``number``; None if it is free."""
         held = [
             record
             for record in self._leases(session.replace("/", "+"))
@@ -303,12 +303,12 @@ def check(workspace: Workspace) -> list[Fault]:
 
 
 def of_agent(workspace: Workspace) -> Presence:
-    """Presence as a short command sees it: the agent or person behind the command is the one who is here."""
+    """Presence for a short command: the agent or person that ran the command counts, not its process."""
     return Presence(workspace, agent())
 
 
 def of_program(workspace: Workspace) -> Presence:
-    """Presence as a hook sees it: the program that ran the hook is the one who is here, and its death counts."""
+    """Presence for a hook: the program that ran the hook counts, and is gone when it dies."""
     presence = Presence(workspace, program())
     presence.is_program = True
     return presence

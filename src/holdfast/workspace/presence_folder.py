@@ -1,8 +1,8 @@
-"""A folder that all worktrees of a repository share, for what is true only now.
+"""A folder that all worktrees of a repository share, for presence.
 
-It lies under the git common directory; where that cannot be written (no git, a sandboxed agent) it falls back to
-the workspace's own ``local/``. Whoever is in one worktree reads both: of two agents there one may be sandboxed. Names
-pass the same pattern as all other notes.
+It is under the git common directory; where that cannot be written (no git, a sandboxed agent) it falls back to the
+workspace's own ``local/``. Both are read, because one of two agents in a worktree may be sandboxed. Names match the
+pattern of all other notes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class SharedFolder:
         self.path = os.path.join(self._common, "holdfast", kind) if repository else own
         self._top = os.path.dirname(self._workspace)
         self._other = own if repository else ""
-        """Where agents of this worktree are who can write more, or less, than this one."""
+        """The folder of agents of this worktree that can write more, or less, than this one."""
         try:
             self._reject_symlinks(self.path)
             durable.make_folders(fs, self.path)
@@ -49,7 +49,7 @@ class SharedFolder:
             durable.make_folders(fs, own)
 
     def _reject_symlinks(self, folder: str) -> None:
-        """Of a folder in the workspace; what git's own folder has in it is the user's."""
+        """Only of a folder in the workspace: what is in git's own directory is the user's."""
         if not self.shared:
             reject_symlinks(self._fs, self._workspace, os.path.relpath(folder, self._workspace))
 
@@ -64,7 +64,7 @@ class SharedFolder:
         return self._read(self._at(name))
 
     def get_other(self, name: str) -> dict[str, Any] | None:
-        """The record of that name which agents have who write elsewhere: of this worktree."""
+        """The record of that name in the folder of this worktree's agents that write elsewhere."""
         self._at(name)
         return self._read(os.path.join(self._other, *name.split("/"))) if self._other else None
 
@@ -92,7 +92,7 @@ class SharedFolder:
             durable.replace(self._fs, path, data, tag=self._tag, durable=sync)
 
     def names(self, under: str) -> list[str]:
-        """The names of all records below a folder, wherever they are."""
+        """The names of all records in a folder, in both places."""
         self._at(under)
         found: set[str] = set()
         for path in (self.path, self._other):
@@ -100,11 +100,11 @@ class SharedFolder:
         return sorted(name for name in found if durable.TEMP_MARK not in name and not name.endswith(".lock"))
 
     def is_of_here(self, worktree: str) -> bool:
-        """Whether a record from a worktree belongs here: a copied folder has the records of the original."""
+        """Whether a record from a worktree belongs to this repository: a copy has the records of the original."""
         try:
             self._fs.stat(worktree)
         except OSError:
-            return True  # removed or moved: nobody can say
+            return True  # removed or moved: unknown
         found = find_repository(self._fs, worktree)
         if found is None or not self._common:
             return found is None and not self._common and self._is_same(worktree, self._top)
@@ -118,14 +118,14 @@ class SharedFolder:
         return (found.st_dev, found.st_ino) == (wanted.st_dev, wanted.st_ino)
 
     def age_ms(self, name: str, now: int) -> int | None:
-        """How long ago a record was replaced; None if there is none."""
+        """The age of a record; None if there is none."""
         try:
             return now - self._fs.stat(self._at(name)).st_mtime_ns // 1_000_000
         except OSError:
             return None
 
     def held(self, name: str) -> Hold:
-        """Hold a kernel lock for a change of several records; it dies with its holder."""
+        """Hold a kernel lock while several records change; the kernel releases it when the holder dies."""
         path = self._at(f"{name}.lock")
         try:
             fd = self._fs.open(path, os.O_RDWR | os.O_CREAT)

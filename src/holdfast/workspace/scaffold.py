@@ -9,24 +9,7 @@ from holdfast.errors import Forbidden
 from holdfast.fs import durable, posix
 from holdfast.fs.port import FileSystem
 from holdfast.store.oserror import translate_oserror
-
-README = """\
-# .state: the working memory of this project
-
-Kept by [holdfast]. What agents and people decided, learned and left open here survives crashes, context
-compaction, handoffs and merges.
-
-* `events/`: the truth. A folder of segments for the project, each user, and each session
-  (`events/sessions/<user>/<YYYY-MM-DD-xxxxxxxx>/`): one commit a line, appended and never changed. Do not edit
-  them; views are made from them.
-* `sessions/<user>/<YYYY-MM-DD-xxxxxxxx>/`: what a session has besides. `STATE.md`, `state.json`: its views, made
-  anew after each command; `context/`, `artifacts/`: files that it refers to.
-* `history/YYYY-MM/`: archived sessions, read-only.
-* `local/`: this clone's own (locks, caches, quarantine). Never in git; safe to lose.
-
-Session ids are the date and eight random letters, such as `2026-01-21-a1b2c3d4`. `holdfast status` shows the
-current session, `holdfast sessions` all of them, `holdfast doctor` looks this folder over.
-"""
+from holdfast.views.workspace_readme import README
 
 CONFIG = """\
 # holdfast workspace. Every setting has a default; only what differs is written here.

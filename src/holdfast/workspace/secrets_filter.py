@@ -249,7 +249,7 @@ def _configured(workspace: Workspace) -> str | None:
         if unknown:
             raise Usage(
                 f"config.toml: [secrets] has {unknown[0][:40]!r}; it knows default, {', '.join(CHANNELS)}.",
-                hint="Correct config.toml in the workspace's folder; nothing was written.",
+                hint="Fix config.toml in the workspace's folder and retry. Nothing was written.",
             )
         said = said.get(workspace.channel, said.get("default"))
     return None if said is None else checked(said, "config.toml: secrets")

@@ -1,4 +1,4 @@
-"""The settings of a workspace: ``config.toml``, read only when something depends on one."""
+"""The settings of a workspace, ``config.toml``: read only when one is needed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NAME = "config.toml"
 
 
 def read(root: str, fs: FileSystem = posix) -> dict[str, Any]:
-    """The settings in a workspace's folder; none if there is no file."""
+    """The settings of a workspace; empty if there is no file."""
     try:
         data = durable.read_whole(fs, os.path.join(root, NAME))
     except OSError:
@@ -24,5 +24,5 @@ def read(root: str, fs: FileSystem = posix) -> dict[str, Any]:
         return tomllib.loads(data.decode())
     except ValueError as error:
         raise Usage(
-            f"{NAME} cannot be read: {error}.", hint=f"Correct {NAME} in {root}; nothing was written."
+            f"{NAME} cannot be read: {error}.", hint=f"Fix {NAME} in {root} and retry. Nothing was written."
         ) from None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 
 from holdfast.errors import HoldfastError
-from holdfast.store.faults import REGENERATED, WRONG_STATE
+from holdfast.store.faults import ACCEPTED, LOST_COMMITS, REGENERATED, WRONG_STATE
 from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.views.state_json import contract
@@ -38,12 +38,16 @@ def _check(workspace: Workspace, stream: str, fix: bool) -> list[Fault]:
             folded.refresh_only()
     except HoldfastError:
         return []  # the store's own check names what cannot be read
+    lost = [fault for fault in saved.faults if fault.kind == LOST_COMMITS]
+    if lost and fix:  # what any copy has was restored before: the snapshot is the last to know of them
+        saved.rebuild()
+        return [fault._replace(done=ACCEPTED) for fault in lost]
     if saved.version == folded.version and _agree(saved, folded):
-        return []
+        return lost
     if fix:
         saved.rebuild()
         return [Fault(WRONG_STATE, stream, saved.note, done=REGENERATED, harmless=True)]
-    return [Fault(WRONG_STATE, stream, saved.note), *_wrong_views(workspace, stream, folded.state)]
+    return [*lost, Fault(WRONG_STATE, stream, saved.note), *_wrong_views(workspace, stream, folded.state)]
 
 
 def _agree(saved: WorkingSet, folded: WorkingSet) -> bool:

@@ -351,12 +351,12 @@ class Workspace:
         from holdfast.workspace import presence, soundness
         from holdfast.workspace.heal_pages import check_markers
 
-        faults = (
-            self.store.check(fix=fix)
-            + soundness.check(self, fix=fix)
-            + publish.check(self, fix=fix)
-            + secrets_filter.check(self)
-        )
+        faults = self.store.check(fix=fix)
+        known = {(fault.kind, fault.where) for fault in faults}
+        faults += [
+            fault for fault in soundness.check(self, fix=fix) if (fault.kind, fault.where) not in known
+        ]
+        faults += publish.check(self, fix=fix) + secrets_filter.check(self)
         return faults + check_markers(self, fix=fix) + presence.check(self) + self._hook_errors()
 
     def _hook_errors(self) -> list[Fault]:
@@ -430,7 +430,7 @@ class Workspace:
 
     def _mirror(self, stream: str) -> None:
         store = git_backed(self.store)
-        if store is not None and store.in_git:
+        if store is not None:
             store.mirror(stream)
 
     def close(self) -> None:

@@ -15,95 +15,94 @@ from holdfast.typed import TYPE_CHECKING, Any, NoReturn
 if TYPE_CHECKING:
     from holdfast.edge.cli.command import Command
 
+EVERYDAY = ("init", "start", "status", "resume", "decide", "settle", "recover", "task", "note", "handoff")
+"""What ``holdfast`` alone shows."""
+
 GROUPS = {
-    "Everyday": {
+    "Sessions": {
         "init": "setup",
         "start": "sessions",
         "status": "sessions",
         "resume": "sessions",
-        "do": "acts",
-        "decide": "decisions",
-        "settle": "decisions",
-        "phase": "phases",
-        "task": "tasks",
-        "loop": "loops",
-        "note": "notes",
-        "discuss": "breaks",
-        "return": "breaks",
-        "checkpoint": "checkpoints",
+        "brief": "sessions",
         "pause": "breaks",
         "continue": "breaks",
         "complete": "breaks",
-        "recover": "decisions",
         "handoff": "handoffs",
-    },
-    "The work": {
-        "goal": "goals",
-        "focus": "goals",
-        "mark": "goals",
-        "phases": "phases",
-        "complete-phase": "phases",
-        "skip-to": "phases",
-        "plan": "plans",
-        "risk": "concerns",
-        "blocker": "concerns",
-        "next": "concerns",
-        "error": "concerns",
-        "remedy": "concerns",
-        "legal": "concerns",
-        "compaction": "concerns",
-    },
-    "Sessions and history": {
         "sessions": "sessions",
         "switch": "sessions",
-        "brief": "sessions",
-        "view": "handoffs",
+        "archive": "upkeep",
+        "restore": "upkeep",
+    },
+    "Work": {
+        "decide": "decisions",
+        "settle": "decisions",
+        "recover": "decisions",
+        "goal": "goals",
+        "phase": "phases",
+        "task": "tasks",
+        "plan": "plans",
+        "checkpoint": "checkpoints",
+        "discuss": "breaks",
+        "return": "breaks",
+        "do": "acts",
+    },
+    "Notes and open questions": {
+        "note": "notes",
+        "loop": "loops",
+        "next": "concerns",
+        "blocker": "concerns",
+        "risk": "concerns",
+        "error": "concerns",
+        "legal": "concerns",
+        "message": "messages",
+        "ref": "references",
+        "budget": "budgets",
+    },
+    "Project memory": {
+        "backlog": "backlogs",
+        "order": "rules",
+        "fact": "rules",
+        "control": "rules",
+        "prefer": "rules",
+        "agents-md": "handoffs",
+    },
+    "History": {
         "log": "history",
         "show": "history",
         "diff": "history",
+        "view": "handoffs",
+        "export": "exports",
+        "import": "imports",
     },
-    "Working beside others": {
+    "Working with others": {
         "who": "team",
         "claim": "team",
         "release": "team",
-        "hook-commit-message": "team",
     },
-    "Knowledge": {
-        "backlog": "backlogs",
-        "budget": "budgets",
-        "control": "rules",
-        "export": "exports",
-        "fact": "rules",
-        "message": "messages",
-        "order": "rules",
-        "prefer": "rules",
-        "ref": "references",
-    },
-    "Agent hosts": {
-        "install": "hosts",
-        "uninstall": "hosts",
-        "hook": "hosts",
-    },
-    "Checks": {
+    "Checks and repair": {
+        "doctor": "setup",
+        "heal": "team",
         "validate": "checks",
         "lint": "checks",
         "verify": "checks",
         "sync": "checks",
-        "advise": "checks",
         "schema": "checks",
     },
-    "Programs and upkeep": {
+    "Agents, programs and shells": {
+        "install": "hosts",
+        "uninstall": "hosts",
         "mcp": "servers",
         "batch": "batches",
-        "import": "imports",
-        "archive": "upkeep",
-        "restore": "upkeep",
-        "prune": "upkeep",
-        "rotate": "upkeep",
+        "advise": "checks",
+        "completion": "completions",
+        "help": "overview",
+    },
+    "Plumbing": {
+        "hook": "hosts",
+        "hook-commit-message": "team",
         "record": "notes",
-        "doctor": "setup",
-        "heal": "team",
-        "agents-md": "handoffs",
+        "compaction": "concerns",
     },
 }
 COMMANDS = {name: module for group in GROUPS.values() for name, module in group.items()}
@@ -170,7 +169,7 @@ def as_text(data: dict[str, Any]) -> str:
 
 
 def _crash(error: Exception, as_json: bool) -> int:
-    """What nobody foresaw: all of it on standard error, and with --json an object all the same."""
+    """An unexpected error: its traceback on standard error, and with --json still one object."""
     from traceback import print_exc
 
     if isinstance(error, OSError) and error.filename is None:
@@ -180,29 +179,41 @@ def _crash(error: Exception, as_json: bool) -> int:
     return _fail(HoldfastError(f"{type(error).__name__}: {error}"), as_json) if as_json else 1
 
 
+_LEADING = ("--json", "--workspace", "--session", "--op", "--expect", "--allow-secret", "-h", "--help")
+"""Options that may stand before the command."""
+
+
 def _dispatch(given: list[str]) -> int:
-    name = next((word for word in given if not word.startswith("-")), None)
-    if "--version" in given and name is None:
+    from holdfast.edge.cli.command import first_word, run
+
+    place = first_word(given)
+    leading, name = given[:place], given[place] if place < len(given) else None
+    if "-V" in leading or "--version" in leading:
         from holdfast.version import __version__
 
         sys.stdout.write(f"holdfast {__version__}\n")
         return 0
-    if name is None or (name == "help" and len(given) == 1):
+    if name is None or name not in COMMANDS or any(word[:1] == "-" for word in leading):
+        _check_leading(leading, name)
+    if name is None:
         from holdfast.edge.cli.overview import overview
 
         sys.stdout.write(overview())
         return 0
-    if name == "help":
-        return _dispatch([*given[1:], "--help"])
-    if name not in COMMANDS:
-        from holdfast.edge.cli.overview import unknown
+    return run(name, load(name), leading + given[place + 1 :])
 
-        raise unknown(name)
-    from holdfast.edge.cli.command import run
 
-    rest = list(given)
-    rest.remove(name)
-    return run(name, load(name), rest)
+def _check_leading(leading: list[str], name: str | None) -> None:
+    """Refuse what stands before the command and means nothing there."""
+    from holdfast.edge.cli import overview
+
+    for word in leading:
+        if word[:1] == "-" and word.partition("=")[0] not in _LEADING:
+            raise overview.unknown_option(word)
+    if name is None and any(word not in ("-h", "--help") for word in leading):
+        raise overview.no_command()
+    if name is not None and name not in COMMANDS:
+        raise overview.unknown(name)
 
 
 def _fail(error: HoldfastError, as_json: bool) -> int:

@@ -10,9 +10,7 @@ from holdfast.workspace.session import Session
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "action", nargs="*", help="a slash action with what it takes; without it, show the menu"
-    )
+    parser.add_argument("action", nargs="*", help="a slash action and its text; without it, show the menu")
 
 
 def _do(arguments: argparse.Namespace) -> Output:
@@ -28,7 +26,7 @@ def _do(arguments: argparse.Namespace) -> Output:
         said = (
             session.peek().state["recent"][-1]["text"]
             if not left.repeated
-            else "Done before; nothing was added."
+            else "Already recorded; nothing was written."
         )
         return done(f"{clean(said, 160)}{about if left.id not in said else ''}", left)
 
@@ -50,7 +48,7 @@ def _menu(session: Session) -> Output:
 
 COMMANDS = {
     "do": Command(
-        "Run a slash action, or show the menu of what can be done now.",
+        "Run a slash action, or show the menu.",
         _arguments,
         _do,
         ("holdfast do", 'holdfast do "/close-loop LOOP-007 They never mix"', "holdfast do /complete-phase"),

@@ -23,15 +23,18 @@ def _rows(items: list[dict[str, Any]], empty: str) -> str:
         for contest in contests(item):
             rivals = ", ".join(clean(rival["value"], 60) for rival in contest["rivals"])
             notes.append(paint(f"contested {contest['name']}, also: {rivals}", "yellow"))
-        title = "  ".join([clean(item["title"], 80), *notes])
+        title = "  ".join([clean(item["title"], 200), *notes])
         rows.append((item["id"], item["priority"], item["status"], clean(item["epic"] or "", 20), title))
-    return table(rows, ("id", "priority", "status", "epic", "title"))
+    return table(rows, ("id", "priority", "status", "epic", "title"), keep=3)
 
 
 def _list(arguments: argparse.Namespace) -> Output:
     def act(project: Project) -> Output:
         items = entries.backlog(project)
-        return Output(_rows(items, "The backlog is empty: holdfast backlog add TITLE."), {"backlog": items})
+        return Output(
+            _rows(items, "The backlog is empty. To add an item: holdfast backlog add TITLE"),
+            {"backlog": items},
+        )
 
     return on_project(arguments, act)
 
@@ -49,7 +52,7 @@ def _field_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--epic", metavar="NAME", help="the larger piece of work it belongs to")
     parser.add_argument("--tag", action="append", metavar="TEXT", help="a label; repeatable")
     parser.add_argument(
-        "--after", action="append", metavar="ID", help="what has to be done before; repeatable"
+        "--after", action="append", metavar="ID", help="an item that must be done first; repeatable"
     )
 
 
@@ -64,7 +67,7 @@ def _fields(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("title", help="what is to be done")
+    parser.add_argument("title", help="what to do")
     _field_arguments(parser)
 
 
@@ -73,7 +76,7 @@ def _add(arguments: argparse.Namespace) -> Output:
         receipt = project.add_item(
             arguments.title, **_fields(arguments), op=arguments.op, expect=arguments.expect
         )
-        return done(f"{paint(receipt.id, 'bold')} is on the backlog.", receipt)
+        return done(f"Added {paint(receipt.id, 'bold')}.", receipt)
 
     return on_project(arguments, act)
 
@@ -85,7 +88,7 @@ def _id_arguments(parser: argparse.ArgumentParser) -> None:
 def _start(arguments: argparse.Namespace) -> Output:
     def act(project: Project) -> Output:
         receipt = project.start_item(arguments.id, op=arguments.op, expect=arguments.expect)
-        return done(f"{paint(receipt.id, 'bold')} is under way.", receipt)
+        return done(f"Started {paint(receipt.id, 'bold')}.", receipt)
 
     return on_project(arguments, act)
 
@@ -103,15 +106,15 @@ def _done(arguments: argparse.Namespace) -> Output:
         receipt = project.close_item(
             arguments.id, arguments.result, outcome=outcome, op=arguments.op, expect=arguments.expect
         )
-        return done(f"{paint(receipt.id, 'bold')} is {outcome}.", receipt)
+        return done(f"Closed {paint(receipt.id, 'bold')} as {outcome}.", receipt)
 
     return on_project(arguments, act)
 
 
 def _edit_arguments(parser: argparse.ArgumentParser) -> None:
     _id_arguments(parser)
-    parser.add_argument("--title", metavar="TEXT", help="what is to be done")
-    parser.add_argument("--status", choices=STATUSES, help="where it stands")
+    parser.add_argument("--title", metavar="TEXT", help="what to do")
+    parser.add_argument("--status", choices=STATUSES, help="the new status")
     _field_arguments(parser)
 
 
@@ -121,32 +124,28 @@ def _edit(arguments: argparse.Namespace) -> Output:
         name: value for name in ("title", "status") if (value := getattr(arguments, name)) is not None
     }
     if not changes:
-        raise Usage(
-            "Nothing to change was given.", hint="holdfast backlog edit --help lists what can be changed."
-        )
+        raise Usage("No change was given.", hint="See `holdfast backlog edit --help`.")
 
     def act(project: Project) -> Output:
         receipt = project.edit_item(arguments.id, **changes, op=arguments.op, expect=arguments.expect)
-        return done(f"{paint(receipt.id, 'bold')} is changed.", receipt)
+        return done(f"Changed {paint(receipt.id, 'bold')}.", receipt)
 
     return on_project(arguments, act)
 
 
 COMMANDS = {
     "backlog": group(
-        "What the project wants done.",
+        "The project's backlog.",
         {
-            "list": Command(
-                "List everything, most urgent first.", nothing, _list, ("holdfast backlog list",)
-            ),
+            "list": Command("List all items, most urgent first.", nothing, _list, ("holdfast backlog list",)),
             "ready": Command(
-                "List what can be started now, most urgent first.",
+                "List the items that can be started now.",
                 nothing,
                 _ready,
                 ("holdfast backlog ready",),
             ),
             "add": Command(
-                "Put something on the backlog.",
+                "Add an item.",
                 _add_arguments,
                 _add,
                 (
@@ -156,10 +155,10 @@ COMMANDS = {
                 writes=True,
             ),
             "start": Command(
-                "Begin an item.", _id_arguments, _start, ("holdfast backlog start BL-3",), writes=True
+                "Start an item.", _id_arguments, _start, ("holdfast backlog start BL-3",), writes=True
             ),
             "done": Command(
-                "Take an item off the backlog.",
+                "Close an item as done or dropped.",
                 _done_arguments,
                 _done,
                 ('holdfast backlog done BL-3 "in release 2.1"', "holdfast backlog done BL-3 --dropped"),

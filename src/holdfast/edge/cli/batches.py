@@ -8,7 +8,7 @@ import sys
 
 from holdfast.core import ranges
 from holdfast.edge.cli.command import Command, Output, done, group, on_session
-from holdfast.edge.render import clean, paint
+from holdfast.edge.render import clean, paint, plural
 from holdfast.errors import NotFound, Usage
 from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.views.parts import progress
@@ -51,20 +51,20 @@ def _report(arguments: argparse.Namespace) -> Any:
 
 def _summary(batch: dict[str, Any]) -> str:
     counts = progress(batch)
-    outcome = batch.get("outcome") or ("under way" if counts["running"] else "open")
+    outcome = batch.get("outcome") or ("running" if counts["running"] else "open")
     lines = [f"{paint(batch['id'], 'bold')}  {clean(batch['title'], 100)}: {outcome}", f"  {_bar(batch)}"]
     if counts["running"]:
         held = sorted(int(item) for item in batch["running"])
         hosts = sorted({claim["claimant"].get("host", "?") for claim in batch["running"].values()})
         lines.append(
-            f"  under way: items {ranges.shown(ranges.from_numbers(held))} on {clean(', '.join(hosts), 80)}"
+            f"  running: items {ranges.shown(ranges.from_numbers(held))} on {clean(', '.join(hosts), 80)}"
         )
     for failure in batch["failures"]:
         lines.append(
             f"  {paint('failed', 'red')}  item {failure['item']}, {failure['tries']}x: {clean(failure['reason'], 160)}"
         )
     if batch["failed"] and "outcome" not in batch:
-        lines.append(f"  to try the failed ones again: holdfast batch retry {batch['id']}")
+        lines.append(f"  To retry the failed items: holdfast batch retry {batch['id']}")
     if batch["command"]:
         lines.append(f"  last run with: {clean(' '.join(batch['command']), 160)}")
     return "\n".join(lines)
@@ -75,7 +75,7 @@ def _create_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--item", action="append", default=[], help="an item; repeatable, instead of a file")
     parser.add_argument("--title", default="batch", help="what the batch is for")
     parser.add_argument(
-        "--retries", type=int, default=0, help="how often a failed item is tried again (default 0)"
+        "--retries", type=int, default=0, help="how often a failed item is retried (default: 0)"
     )
     parser.add_argument("--sequence", action="store_true", help="each item waits for the one before")
 
@@ -93,7 +93,7 @@ def _create(arguments: argparse.Namespace) -> Output:
             expect=arguments.expect,
         )
         text = (
-            f"{paint(receipt.id, 'bold')} has {len(items):,} items. "
+            f"Created {paint(receipt.id, 'bold')} with {plural(len(items), 'item')}. "
             f"Next: holdfast batch run --batch {receipt.id} -- COMMAND {{item}}"
         )
         return done(text, receipt, total=len(items))
@@ -115,7 +115,7 @@ def _lines(name: str | None) -> list[str]:
 
 def _run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("words", nargs="*", metavar="-- COMMAND", help="{item} stands for the item")
-    parser.add_argument("-j", "--jobs", type=int, default=1, help="how many items at a time (default 1)")
+    parser.add_argument("-j", "--jobs", type=int, default=1, help="how many items at a time (default: 1)")
     parser.add_argument("--batch", metavar="ID", help="the batch (default: the newest open one)")
 
 
@@ -154,7 +154,7 @@ def _batch_argument(parser: argparse.ArgumentParser) -> None:
 def _status(arguments: argparse.Namespace) -> Output:
     def act(session: Session) -> Output:
         if arguments.batch is None and not session.peek().state["batches"]["opened"]:
-            return Output("There is no batch in this session.", {"batch": None})
+            return Output("No batches in this session.", {"batch": None})
         found = entries.batch(session, arguments.batch)
         return Output(_summary(found), _as_data(found))
 
@@ -163,7 +163,7 @@ def _status(arguments: argparse.Namespace) -> Output:
 
 def _release_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("batch", help="the batch")
-    parser.add_argument("host", help="the machine that is gone for good, as `batch status` names it")
+    parser.add_argument("host", help="the machine that is gone, as `batch status` shows it")
 
 
 def _release(arguments: argparse.Namespace) -> Output:
@@ -171,7 +171,7 @@ def _release(arguments: argparse.Namespace) -> Output:
         receipt = session.release_items(
             arguments.batch, arguments.host, op=arguments.op, expect=arguments.expect
         )
-        return done(f"The items that {clean(arguments.host, 60)} held can be taken again.", receipt)
+        return done(f"Released the items that {clean(arguments.host, 60)} held.", receipt)
 
     return on_session(arguments, act)
 
@@ -183,7 +183,7 @@ def _retry_arguments(parser: argparse.ArgumentParser) -> None:
 def _retry(arguments: argparse.Namespace) -> Output:
     def act(session: Session) -> Output:
         receipt = session.retry_failed(arguments.batch, op=arguments.op, expect=arguments.expect)
-        return done(f"The failed items of {receipt.id} will be tried again by the next run.", receipt)
+        return done(f"The next run retries the failed items of {receipt.id}.", receipt)
 
     return on_session(arguments, act)
 
@@ -198,23 +198,23 @@ def _abandon(arguments: argparse.Namespace) -> Output:
         receipt = session.abandon_batch(
             arguments.batch, arguments.reason, op=arguments.op, expect=arguments.expect
         )
-        return done(f"{receipt.id} is closed.", receipt)
+        return done(f"Closed {receipt.id}.", receipt)
 
     return on_session(arguments, act)
 
 
 COMMANDS = {
     "batch": group(
-        "Work through a list of items, each done once whatever dies on the way.",
+        "Work through a list of items, each once, also after a crash.",
         {
             "status": Command(
-                "Show how far a batch is.",
+                "Show the progress of a batch.",
                 _batch_argument,
                 _status,
                 ("holdfast batch status", "holdfast batch status BATCH-1 --json"),
             ),
             "create": Command(
-                "Make a batch from a list of items.",
+                "Create a batch from a list of items.",
                 _create_arguments,
                 _create,
                 (
@@ -230,20 +230,20 @@ COMMANDS = {
                 ("holdfast batch run -j 4 -- convert {item}",),
             ),
             "resume": Command(
-                "The same as run: what is done is skipped, what was under way is done again.",
+                "Same as run: skips what is done, repeats what was running.",
                 _run_arguments,
                 _run,
                 ("holdfast batch resume -j 4 -- convert {item}",),
             ),
             "retry": Command(
-                "Give every failed item its tries back.",
+                "Retry the failed items with the next run.",
                 _retry_arguments,
                 _retry,
                 ("holdfast batch retry BATCH-1",),
                 writes=True,
             ),
             "release": Command(
-                "Give back the items that a machine holds which is gone for good.",
+                "Release the items that a lost machine holds.",
                 _release_arguments,
                 _release,
                 ("holdfast batch release BATCH-1 build-7",),

@@ -6,7 +6,7 @@ import argparse
 
 from holdfast.core import contested
 from holdfast.edge.cli.command import Command, Output, done, nothing, on_session
-from holdfast.edge.render import clean, paint
+from holdfast.edge.render import clean, paint, plural
 from holdfast.typed import Any
 from holdfast.workspace.session import Session
 
@@ -22,7 +22,7 @@ def _place_text(place: dict[str, Any]) -> str:
 
 
 def _discuss_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("topic", help="what to talk about")
+    parser.add_argument("topic", help="what to discuss")
 
 
 def _discuss(arguments: argparse.Namespace) -> Output:
@@ -50,7 +50,7 @@ def _return(arguments: argparse.Namespace) -> Output:
 
 
 def _pause_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("notes", nargs="?", help="what whoever goes on has to know")
+    parser.add_argument("notes", nargs="?", help="what to know when the work continues")
     parser.add_argument("--action", metavar="TEXT", help="what was being done (default: the last command)")
 
 
@@ -59,7 +59,7 @@ def _pause(arguments: argparse.Namespace) -> Output:
         receipt = session.pause(
             arguments.notes, action=arguments.action, op=arguments.op, expect=arguments.expect
         )
-        text = f"{paint('Paused.', 'bold')} `holdfast continue` takes it up again."
+        text = f"{paint('Paused.', 'bold')} To continue: holdfast continue"
         return done(text, receipt, recovery=session.peek().state["recovery"])
 
     return on_session(arguments, act)
@@ -69,7 +69,7 @@ def _continue(arguments: argparse.Namespace) -> Output:
     def act(session: Session) -> Output:
         receipt = session.continue_(op=arguments.op, expect=arguments.expect)
         place = _place(session)
-        return done(f"Going on: {_place_text(place)}.", receipt, place=place)
+        return done(f"Continuing: {_place_text(place)}.", receipt, place=place)
 
     return on_session(arguments, act)
 
@@ -79,11 +79,11 @@ def _complete_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 _LEFT = {
-    "decisions": "decisions never confirmed",
-    "tasks": "tasks",
-    "loops": "loops",
-    "blockers": "blockers",
-    "next": "next actions",
+    "decisions": "unsettled decision",
+    "tasks": "task",
+    "loops": "loop",
+    "blockers": "blocker",
+    "next": "next action",
 }
 
 
@@ -92,9 +92,9 @@ def _complete(arguments: argparse.Namespace) -> Output:
         receipt = session.complete(arguments.outcome, op=arguments.op, expect=arguments.expect)
         state = session.peek().state
         left = {name: len(state[name]["open"]) for name in _LEFT if state[name]["open"]}
-        text = paint("Complete.", "bold")
+        text = paint("Completed the session.", "bold")
         if left:
-            text += f" Still open: {', '.join(f'{count} {_LEFT[name]}' for name, count in left.items())}."
+            text += f" Still open: {', '.join(plural(count, _LEFT[name]) for name, count in left.items())}."
         return done(text, receipt, left_open=left)
 
     return on_session(arguments, act)
@@ -102,35 +102,35 @@ def _complete(arguments: argparse.Namespace) -> Output:
 
 COMMANDS = {
     "discuss": Command(
-        "Fork into a discussion; `return` comes back to the exact place.",
+        "Start a discussion; `return` goes back to the same place.",
         _discuss_arguments,
         _discuss,
-        ('holdfast discuss "Why is 50 % the red line?"',),
+        ('holdfast discuss "Why is 50 % the limit?"',),
         writes=True,
     ),
     "return": Command(
-        "End the discussion and come back to the exact place.",
+        "End the discussion and go back to the same place.",
         _return_arguments,
         _return,
         ("holdfast return", 'holdfast return --summary "Quality drops above half"'),
         writes=True,
     ),
     "pause": Command(
-        "Stop for now; .continue-here.md in the project says how to go on.",
+        "Pause the session; .continue-here.md says how to continue.",
         _pause_arguments,
         _pause,
-        ("holdfast pause", 'holdfast pause "Mode A is done, mode B pending" --action "creating the rules"'),
+        ("holdfast pause", 'holdfast pause "Mode A is done" --action "creating the rules"'),
         writes=True,
     ),
     "continue": Command(
-        "Take the session up again after a pause, or come back from a discussion.",
+        "Continue a paused session, or leave a discussion.",
         nothing,
         _continue,
         ("holdfast continue", "holdfast continue --session 2026-01-21-a1b2c3d4"),
         writes=True,
     ),
     "complete": Command(
-        "The work of this session is done.",
+        "Complete the session: its work is done.",
         _complete_arguments,
         _complete,
         ("holdfast complete", 'holdfast complete "Shipped as 2.4.0"'),

@@ -7,7 +7,7 @@ import argparse
 from holdfast.core.concepts.budget import STRATEGIES, ZONES
 from holdfast.edge.cli.command import Command, Output, group, nothing, on_session
 from holdfast.edge.cli.references import given_path
-from holdfast.edge.render import clean, paint, table
+from holdfast.edge.render import clean, paint, plural, table
 from holdfast.errors import Usage
 from holdfast.typed import Any
 from holdfast.workspace.handle import Receipt
@@ -18,7 +18,7 @@ _COLOURS = dict(zip(ZONES, ("green", "yellow", "yellow", "red"), strict=True))
 
 def _line(budget: dict[str, Any]) -> str:
     if budget["total"] is None:
-        return f"{budget['used']:,} tokens used; no total yet: holdfast budget set TOTAL"
+        return f"{plural(budget['used'], 'token')} used. To set the total: holdfast budget set TOTAL"
     share = budget["used"] * 100 // budget["total"]
     zone = paint(budget["zone"], _COLOURS[budget["zone"]])
     return (
@@ -44,7 +44,7 @@ def _show(arguments: argparse.Namespace) -> Output:
             ("+" if item["included"] else "-", f"{item['tokens']:,}", clean(name, 100))
             for name, item in sorted(budget["items"].items(), key=lambda pair: (-pair[1]["tokens"], pair[0]))
         ]
-        text = _line(budget) + (f"\n\n{table(rows, (' ', 'tokens', 'item'))}" if rows else "")
+        text = _line(budget) + (f"\n\n{table(rows, (' ', 'tokens', 'item'), keep=2)}" if rows else "")
         return Output(text, {"budget": budget, "strategy": STRATEGIES[budget["zone"]]})
 
     return on_session(arguments, act, publish=False)
@@ -53,7 +53,7 @@ def _show(arguments: argparse.Namespace) -> Output:
 def _set_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("total", type=int, help="how many tokens there are")
     parser.add_argument(
-        "--zones", metavar="A,B,C", help="percentages where deliberate, warning and stop begin"
+        "--zones", metavar="A,B,C", help="percentages at which deliberate, warning and stop begin"
     )
 
 
@@ -132,20 +132,20 @@ def _drop(arguments: argparse.Namespace) -> Output:
 
 COMMANDS = {
     "budget": group(
-        "What is loaded into the context, and how full it is.",
+        "Token budget: what is loaded, and how full the context is.",
         {
             "show": Command(
                 "Show the items, the sum and the zone.", nothing, _show, ("holdfast budget show",)
             ),
             "set": Command(
-                "Say how many tokens there are.",
+                "Set the total.",
                 _set_arguments,
                 _set,
                 ("holdfast budget set 200000", "holdfast budget set 5000 --zones 30,60,80"),
                 writes=True,
             ),
             "add": Command(
-                "Count an item.",
+                "Add an item.",
                 _add_arguments,
                 _add,
                 ("holdfast budget add schema --tokens 1200", "holdfast budget add --file src/app.py"),
@@ -166,7 +166,7 @@ COMMANDS = {
                 writes=True,
             ),
             "drop": Command(
-                "Forget an item.", _name_arguments, _drop, ("holdfast budget drop schema",), writes=True
+                "Drop an item.", _name_arguments, _drop, ("holdfast budget drop schema",), writes=True
             ),
         },
     ),

@@ -22,7 +22,10 @@ _STYLES = {"error": "red", "warning": "yellow", "note": "dim"}
 
 def _format_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--format", choices=("text", "sarif", "github"), default="text", help="how to tell it (default: text)"
+        "--format",
+        choices=("text", "sarif", "github"),
+        default="text",
+        help="the output format (default: text)",
     )
 
 
@@ -44,7 +47,12 @@ def _told(arguments: argparse.Namespace, found: list[Finding], rules: Iterable[R
 
 
 def _validate_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="*", metavar="FILE", help="files to look at (default: the workspace)")
+    parser.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="files to check (default: the workspace)",
+    )
     _format_argument(parser)
 
 
@@ -56,7 +64,7 @@ def _validate(arguments: argparse.Namespace) -> Output:
     else:
         with open_here(arguments) as workspace:
             found = validate.validate_workspace(workspace)
-    return _told(arguments, found, validate.RULES, "Everything has the form that it should have.")
+    return _told(arguments, found, validate.RULES, "No problems found.")
 
 
 def _lint_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,7 +88,7 @@ def _lint(arguments: argparse.Namespace) -> Output:
             f"There is no rule {', '.join(sorted(unknown))[:80]}.", hint="`holdfast lint --rules` lists them."
         )
     found = lint.lint(_folder(arguments), only=set(arguments.rule) if arguments.rule else None)
-    return _told(arguments, found, lint.RULES.values(), "Nothing to complain about.")
+    return _told(arguments, found, lint.RULES.values(), "No problems found.")
 
 
 def _folder(arguments: argparse.Namespace) -> str:
@@ -98,7 +106,7 @@ def _folder(arguments: argparse.Namespace) -> str:
 
 def _verify_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--silent", metavar="AGE", default="2h", help="how long a worker may be silent (default 2h)"
+        "--silent", metavar="AGE", default="2h", help="how long a worker may be silent (default: 2h)"
     )
     _format_argument(parser)
 
@@ -111,12 +119,12 @@ def _verify(arguments: argparse.Namespace) -> Output:
     now = wall_clock()
     with open_here(arguments) as workspace:
         found = verify.verify(workspace, now=now, silent=now - timestamps.parse(arguments.silent, now))
-    return _told(arguments, found, verify.RULES, "What the memory says is still true, as far as can be seen.")
+    return _told(arguments, found, verify.RULES, "No problems found.")
 
 
 def _sync_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--accept", action="store_true", help="take the changes in; without it they are only shown"
+        "--accept", action="store_true", help="record the changes; without it they are only shown"
     )
     allow_secret(parser)
 
@@ -129,9 +137,9 @@ def _sync(arguments: argparse.Namespace) -> Output:
         seen = sync.accept(session) if arguments.accept else sync.drift(session)
     lines = [clean(line, 300) for line in sync.report(seen)]
     if arguments.accept:
-        lines.append("All of it is taken in, and the page is made anew; its edited text is kept in the log.")
+        lines.append("Recorded the changes. STATE.md is regenerated; the edited text is in the log.")
     elif seen.edited:
-        lines.append("`holdfast sync --accept` takes it in; until then the page is left as it is.")
+        lines.append("To record the changes: holdfast sync --accept. Until then the file is not touched.")
     data = {
         "edited": seen.edited,
         "accepted": bool(arguments.accept),
@@ -159,7 +167,7 @@ def _advise(arguments: argparse.Namespace) -> Output:
     if not answers:
         if arguments.json or not sys.stdin.isatty():
             raise Usage(
-                "Without a terminal the answers are given as flags.",
+                "Without a terminal, give the answers as options.",
                 hint="holdfast advise --steps yes --users no",
             )
         for question in QUESTIONS:
@@ -172,10 +180,10 @@ def _advise(arguments: argparse.Namespace) -> Output:
             answers[question.name] = sys.stdin.readline().strip().lower().startswith("y")
     advice = advise(answers)
     if not advice.memory:
-        return Output(f"No memory is needed: {advice.memory_because}.", advice._asdict())
+        return Output(f"You need no memory: {advice.memory_because}.", advice._asdict())
     lines = [
-        f"Memory is needed: {advice.memory_because}. Kind: {advice.kind}.",
-        f"Keep apart by {advice.isolation}: {advice.isolation_because}.",
+        f"You need memory: {advice.memory_because}. Kind: {advice.kind}.",
+        f"Isolate by {advice.isolation}: {advice.isolation_because}.",
         f"Engine {paint(advice.engine, 'bold')} ({advice.url}): {advice.engine_because}.",
     ]
     return Output("\n".join(lines), advice._asdict())
@@ -196,31 +204,31 @@ def _schema(arguments: argparse.Namespace) -> Output:
 
 COMMANDS = {
     "validate": Command(
-        "Check that commits, views and session-state.json have the form of their schemas.",
+        "Check commits, views and session-state.json against schemas.",
         _validate_arguments,
         _validate,
         ("holdfast validate", "holdfast validate state/session-state.json --format github"),
     ),
     "lint": Command(
-        "Find what experience says will go wrong: shared files, large states, long instructions, secrets.",
+        "Find bad habits: large states, long instructions, secrets.",
         _lint_arguments,
         _lint,
         ("holdfast lint", "holdfast lint --format sarif", "holdfast lint --rules"),
     ),
     "verify": Command(
-        "Check that what the memory says is still true: files, branches, commits, tasks, facts.",
+        "Check that recorded files, branches, commits and facts hold.",
         _verify_arguments,
         _verify,
         ("holdfast verify", "holdfast verify --silent 30m --json"),
     ),
     "sync": Command(
-        "Compare a STATE.md that was edited by hand with the log, and take the changes in.",
+        "Show or record the changes of a hand-edited STATE.md.",
         _sync_arguments,
         _sync,
         ("holdfast sync", "holdfast sync --accept"),
     ),
     "advise": Command(
-        "Say whether a piece of work needs memory, how to keep sessions apart, and which engine to use.",
+        "Advise whether you need memory, and which engine.",
         _advise_arguments,
         _advise,
         ("holdfast advise", "holdfast advise --steps yes --users yes --json"),

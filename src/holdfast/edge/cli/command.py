@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
+from holdfast.edge.render import columns
 from holdfast.errors import HoldfastError, Usage
 from holdfast.typed import TYPE_CHECKING, Any, NoReturn, Record
 
@@ -30,6 +31,7 @@ class Command(Record):
     """One command of the command line."""
 
     summary: str
+    """One sentence, short enough for a line of `holdfast help --all` at 80 columns."""
     arguments: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], Output]
     examples: tuple[str, ...]
@@ -39,6 +41,10 @@ class Command(Record):
     """A command of several verbs (``task add``, ``task done``): each is a command of its own."""
     default: str = ""
     """The verb that is meant if none is given."""
+    details: str = ""
+    """What help says after the summary."""
+    repairs: bool = False
+    """One of the four commands that are easily mistaken for each other: help compares them."""
 
 
 def nothing(parser: argparse.ArgumentParser) -> None:
@@ -62,20 +68,48 @@ def _no_verb(arguments: argparse.Namespace) -> Output:
 
 
 class _Parser(argparse.ArgumentParser):
+    repairs = False
+
+    def format_help(self) -> str:
+        from textwrap import fill
+
+        width = min(columns() or _USUAL_WIDTH, 100)
+        lines = (self.description or "").split("\n")
+        self.description = "\n".join(line if line[:1] == " " else fill(line, width) for line in lines)
+        text = super().format_help()
+        if not self.repairs:
+            return text
+        from holdfast.edge.cli.repair import repair_table
+
+        return f"{text}\nwhich command repairs what:\n{repair_table()}\n"
+
     def error(self, message: str) -> NoReturn:
-        raise Usage(
-            f"{self.prog}: {message}.", hint=f"{self.format_usage().strip()}\n  Add --help for examples."
-        )
+        hint = self._short()
+        unknown = message.removeprefix("unrecognized arguments: ")
+        if unknown != message:
+            message = "unknown option" if unknown.startswith("-") else "unexpected argument"
+            message = f"{message} {unknown[:80]}"
+            hint = f"See `{self.prog} --help`."
+        raise Usage(f"{self.prog.removeprefix('holdfast ')}: {message}.", hint=hint)
+
+    def _short(self) -> str:
+        """The usage with what must be given, in one line."""
+        words = [self.prog]
+        for action in self._actions:
+            name = str(action.metavar or action.dest.upper())
+            if action.option_strings:
+                words += [f"{action.option_strings[-1]} {name}"] if action.required else []
+            else:
+                words.append(name if action.nargs in (None, "+") else f"[{name}]")
+        return f"Usage: {' '.join(words)} [OPTIONS]"
+
+
+_USUAL_WIDTH = 80
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
-    """Told the width: left alone, argparse imports shutil for it, also when no help is printed."""
-    try:
-        width = os.get_terminal_size().columns
-    except OSError:
-        told = os.environ.get("COLUMNS", "")
-        width = int(told) if told.isdecimal() else 0
-    return argparse.RawDescriptionHelpFormatter(prog, width=min(width or 100, 120) - 2)
+    """With the width: without it, argparse imports shutil, also when no help is printed."""
+    return argparse.RawDescriptionHelpFormatter(prog, width=min(columns() or _USUAL_WIDTH, 100) - 1)
 
 
 def parser(name: str, command: Command) -> argparse.ArgumentParser:
@@ -83,11 +117,12 @@ def parser(name: str, command: Command) -> argparse.ArgumentParser:
     examples = "\n".join(f"  $ {example}" for example in command.examples)
     built = _Parser(
         prog=f"holdfast {name}",
-        description=command.summary,
+        description=f"{command.summary} {command.details}".rstrip(),
         epilog=f"examples:\n{examples}",
         formatter_class=_formatter,
         allow_abbrev=False,
     )
+    built.repairs = command.repairs
     command.arguments(built)
     common = built.add_argument_group("common options")
     common.add_argument("--json", action="store_true", help="print exactly one JSON object")
@@ -98,7 +133,7 @@ def parser(name: str, command: Command) -> argparse.ArgumentParser:
         "--session", metavar="ID", help="session (default: HOLDFAST_SESSION, or the current one)"
     )
     if command.writes:
-        common.add_argument("--op", metavar="TEXT", help="operation id: the same one twice is one commit")
+        common.add_argument("--op", metavar="KEY", help="idempotency key: the same key twice is one commit")
         common.add_argument(
             "--expect", metavar="VERSION", type=int, help="write only if the stream has this version"
         )
@@ -107,40 +142,103 @@ def parser(name: str, command: Command) -> argparse.ArgumentParser:
 
 
 def allow_secret(parser: argparse._ActionsContainer) -> None:
-    """The option of every command that writes what it is told."""
+    """The option of every command that writes text."""
     parser.add_argument(
         "--allow-secret",
         action="store_true",
-        help="write also what looks like a secret; the commit tells that it was allowed",
+        help="store text that looks like a secret; the commit records that it was allowed",
     )
 
 
-_WITH_VALUE = ("--workspace", "--session", "--op", "--expect")
+WITH_VALUE = ("--workspace", "--session", "--op", "--expect")
+"""Common options that take a value: they may stand before the command and before its verb."""
+
+
+def first_word(given: list[str], with_value: Collection[str] = WITH_VALUE) -> int:
+    """The place of the first word that is neither an option nor the value of one; the length if there is none."""
+    place = 0
+    while place < len(given) and given[place].startswith("-") and given[place] != "--":
+        place += 2 if given[place] in with_value else 1
+    return min(place, len(given))
 
 
 def _verb(name: str, command: Command, given: list[str]) -> tuple[str, Command, list[str]] | None:
     """The verb that is called, and the words without it; None if only help is wanted."""
     known = command.verbs or {}
-    place = 0
-    while place < len(given) and given[place].startswith("-"):
-        place += 2 if given[place] in _WITH_VALUE else 1
+    place = first_word(given)
+    if place < len(given) and place and given[place] not in known:
+        place = first_word(
+            given, {option for verb in known for option in _with_value(f"{name} {verb}", known[verb])}
+        )
     word = given[place] if place < len(given) else None
     if word is None and ("--help" in given or "-h" in given):
         return None
     chosen = word or command.default
     if chosen not in known:
         said = f"there is no verb {chosen[:40]!r}" if chosen else "a verb is missing"
-        raise Usage(f"holdfast {name}: {said}.", hint=f"One of: {', '.join(known)}. Add --help for examples.")
-    rest = given[:place] + given[place + 1 :]
-    return f"{name} {chosen}", known[chosen], rest
+        raise Usage(f"{name}: {said}.", hint=_verb_hint(name, command, word))
+    return f"{name} {chosen}", known[chosen], given[:place] + given[place + 1 :]
+
+
+def _verb_hint(name: str, command: Command, word: str | None) -> str:
+    verbs = f"Verbs: {', '.join(command.verbs or {})}."
+    setter = next((verb for verb in ("set", "enter", "add") if verb in (command.verbs or {})), None)
+    if word is None or setter is None or word.startswith("-"):
+        return verbs
+    from shlex import quote
+
+    return f"{verbs} Did you mean: holdfast {name} {setter} {quote(word[:40])}"
+
+
+def _with_value(name: str, command: Command) -> set[str]:
+    """The options of a command that take a value."""
+    return {
+        option
+        for action in parser(name, command)._actions
+        if action.nargs != 0
+        for option in action.option_strings
+    }
+
+
+def ordered(built: argparse.ArgumentParser, given: list[str]) -> list[str]:
+    """The same words, options first: argparse loses an optional argument that comes after an option."""
+    takes = {option: action.nargs for action in built._actions for option in action.option_strings}
+    options: list[str] = []
+    rest: list[str] = []
+    place = 0
+    while place < len(given):
+        word = given[place]
+        place += 1
+        if word == "--":
+            rest += given[place:]
+            break
+        if not _is_option(word, takes):
+            rest.append(word)
+            continue
+        options.append(word)
+        follows = given[place] if place < len(given) else "-"
+        wants = takes.get(word, 0)
+        if wants is None or (wants == "?" and not follows.startswith("-")):
+            options += given[place : place + 1]
+            place += 1
+    return [*options, "--", *rest] if rest else options
+
+
+def _is_option(word: str, known: Collection[str]) -> bool:
+    """As argparse sees it: a text with a space and a number are arguments, whatever they begin with."""
+    if len(word) < 2 or word[0] != "-":
+        return False
+    return word.partition("=")[0] in known or (
+        " " not in word and not word[1:].replace(".", "", 1).isdecimal()
+    )
 
 
 def verbs_help(name: str, command: Command) -> str:
     """What ``--help`` prints for a command of several verbs."""
     known = command.verbs or {}
     width = max(map(len, known))
-    lines = [f"usage: holdfast {name} VERB …", "", command.summary, "", "verbs:"]
-    lines += [f"  {verb.ljust(width)}  {inner.summary}" for verb, inner in known.items()]
+    lines = [f"usage: holdfast {name} VERB …", "", command.summary, ""]
+    lines += ["verbs:", *(f"  {verb.ljust(width)}  {inner.summary}" for verb, inner in known.items())]
     if command.default:
         lines += ["", f"`holdfast {name}` alone is `holdfast {name} {command.default}`."]
     lines += ["", "examples:", *(f"  $ {example}" for example in command.examples)]
@@ -155,8 +253,9 @@ def run(name: str, command: Command, given: list[str]) -> int:
             sys.stdout.write(verbs_help(name, command))
             return 0
         name, command, given = called
+    built = parser(name, command)
     try:
-        arguments = parser(name, command).parse_args(given)
+        arguments = built.parse_args(ordered(built, given))
     except SystemExit as stop:  # --help has printed
         return int(stop.code or 0)
     output = command.run(arguments)
@@ -179,9 +278,9 @@ def open_here(arguments: argparse.Namespace) -> Workspace:
 
 
 def done(text: str, receipt: Receipt, **more: Any) -> Output:
-    """What a command that wrote says: its text, and what it left behind."""
+    """The answer of a command that wrote: its text, and where the commit is."""
     if receipt.repeated:
-        text += "\nIt was there already, under the same --op: nothing was written again."
+        text += "\nAlready recorded under this --op; nothing was written."
     left = {"version": receipt.version, "commit": receipt.commit, "repeated": receipt.repeated}
     return Output(text, ({"id": receipt.id} if receipt.id else {}) | more | left)
 
@@ -209,7 +308,7 @@ def _warn(faults: list[Fault]) -> None:
 
 
 def at_work(session: Session) -> None:
-    """Show others who works on the session. A courtesy: where it cannot be shown, the command has succeeded."""
+    """Show others who works on the session. Best effort: the command has succeeded in any case."""
     try:
         session.workspace.presence.beat(f"{session.user}/{session.id}")
     except (HoldfastError, OSError):
@@ -223,7 +322,7 @@ def on_project(arguments: argparse.Namespace, act: Callable[[Project], Output]) 
 
 
 def at_least(least: int) -> Callable[[str], int]:
-    """Reads an argument that is a whole number, not below another one."""
+    """An argument type: a whole number that is not below ``least``."""
 
     def whole_number(text: str) -> int:
         number = int(text)

@@ -1,4 +1,4 @@
-"""risk, blocker, next, error, remedy, legal, compaction."""
+"""risk, blocker, next, error, legal, compaction."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _writing(call: Callable[[Session, argparse.Namespace], Receipt], said: str) 
     def run(arguments: argparse.Namespace) -> Output:
         def act(session: Session) -> Output:
             receipt = call(session, arguments)
-            return done(f"{paint(receipt.id, 'bold')} {said}.".strip(), receipt)
+            return done(f"{said} {paint(receipt.id, 'bold')}.", receipt)
 
         return on_session(arguments, act)
 
@@ -43,10 +43,10 @@ def _listing(name: str, nothing_said: str) -> Run:
         def act(session: Session) -> Output:
             found = session.peek().state[name]
             rows: list[tuple[str, ...]] = [
-                (entry["id"], when(entry["at"]), clean(entry["by"], 20), clean(entry["text"], 90))
+                (entry["id"], when(entry["at"]), clean(entry["by"], 20), clean(entry["text"], 200))
                 for entry in found["open"].values()
             ]
-            text = table(rows, ("id", "since", "by", "text")) if rows else nothing_said
+            text = table(rows, ("id", "since", "by", "text"), keep=3) if rows else nothing_said
             return Output(text, {"open": list(found["open"].values()), "closed": found["closed"]})
 
         return on_session(arguments, act, publish=False)
@@ -67,7 +67,7 @@ def _done_arguments(parser: argparse.ArgumentParser) -> None:
 def _error_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", help="what went wrong")
     parser.add_argument("--tried", metavar="TEXT", help="what was tried")
-    parser.add_argument("--remedy", metavar="TEXT", help="what was done about it, if that is known")
+    parser.add_argument("--remedy", metavar="TEXT", help="what was done about it")
 
 
 def _error(arguments: argparse.Namespace) -> Output:
@@ -79,10 +79,10 @@ def _error(arguments: argparse.Namespace) -> Output:
             op=arguments.op,
             expect=arguments.expect,
         )
-        said = (
-            "is kept with its remedy." if arguments.remedy else "is open: holdfast remedy ID TEXT closes it."
-        )
-        return done(f"{paint(receipt.id, 'bold')} {said}", receipt)
+        text = f"Recorded {paint(receipt.id, 'bold')}."
+        if not arguments.remedy:
+            text += f" When fixed: holdfast error remedy {receipt.id} REMEDY"
+        return done(text, receipt)
 
     return on_session(arguments, act)
 
@@ -108,7 +108,7 @@ def _compaction(arguments: argparse.Namespace) -> Output:
             arguments.summary, trigger=arguments.trigger, op=arguments.op, expect=arguments.expect
         )
         count = session.peek().state["compactions"]["count"]
-        return done(f"Compaction {count} is counted.", receipt, count=count)
+        return done(f"Recorded compaction {count}.", receipt, count=count)
 
     return on_session(arguments, act)
 
@@ -118,107 +118,119 @@ COMMANDS = {
         "What may go wrong.",
         {
             "add": Command(
-                "Name a risk.",
+                "Record a risk.",
                 _risk_arguments,
                 _writing(
-                    lambda s, a: s.add_risk(a.text, severity=a.severity, op=a.op, expect=a.expect), "is kept"
+                    lambda s, a: s.add_risk(a.text, severity=a.severity, op=a.op, expect=a.expect), "Recorded"
                 ),
                 ('holdfast risk add "The vendor may drop v1" --severity high',),
                 writes=True,
             ),
             "close": Command(
-                "A risk is no more, and why.",
+                "Close a risk, with the outcome.",
                 _close_arguments,
-                _writing(lambda s, a: s.close_risk(a.id, a.outcome, op=a.op, expect=a.expect), "is closed"),
+                _writing(lambda s, a: s.close_risk(a.id, a.outcome, op=a.op, expect=a.expect), "Closed"),
                 ('holdfast risk close R-1 "we moved to v2"',),
                 writes=True,
             ),
             "list": Command(
-                "Show the open risks.", nothing, _listing("risks", "No open risk."), ("holdfast risk list",)
+                "List the open risks.", nothing, _listing("risks", "No open risks."), ("holdfast risk list",)
             ),
         },
         default="list",
     ),
     "blocker": verbs(
-        "What keeps the whole session from going on.",
+        "What blocks the whole session.",
         {
             "add": Command(
-                "Name a blocker.",
+                "Record a blocker.",
                 _text_argument,
-                _writing(lambda s, a: s.add_blocker(a.text, op=a.op, expect=a.expect), "is kept"),
+                _writing(lambda s, a: s.add_blocker(a.text, op=a.op, expect=a.expect), "Recorded"),
                 ('holdfast blocker add "No access to staging"',),
                 writes=True,
             ),
             "close": Command(
-                "A blocker is out of the way, and how.",
+                "Close a blocker, with the outcome.",
                 _close_arguments,
-                _writing(
-                    lambda s, a: s.close_blocker(a.id, a.outcome, op=a.op, expect=a.expect), "is closed"
-                ),
+                _writing(lambda s, a: s.close_blocker(a.id, a.outcome, op=a.op, expect=a.expect), "Closed"),
                 ('holdfast blocker close B-1 "access granted"',),
                 writes=True,
             ),
             "list": Command(
-                "Show the open blockers.",
+                "List the open blockers.",
                 nothing,
-                _listing("blockers", "No open blocker."),
+                _listing("blockers", "No open blockers."),
                 ("holdfast blocker list",),
             ),
         },
         default="list",
     ),
     "next": verbs(
-        "What to do first when the work goes on.",
+        "What to do next.",
         {
             "add": Command(
-                "Name something to do next.",
+                "Record a next action.",
                 _text_argument,
-                _writing(lambda s, a: s.add_next(a.text, op=a.op, expect=a.expect), "is kept"),
+                _writing(lambda s, a: s.add_next(a.text, op=a.op, expect=a.expect), "Recorded"),
                 ('holdfast next add "Ask for the March export"',),
                 writes=True,
             ),
             "done": Command(
-                "A next action has been done.",
+                "Mark a next action as done.",
                 _done_arguments,
-                _writing(lambda s, a: s.finish_next(a.id, a.outcome, op=a.op, expect=a.expect), "is done"),
+                _writing(lambda s, a: s.finish_next(a.id, a.outcome, op=a.op, expect=a.expect), "Done:"),
                 ("holdfast next done N-1", 'holdfast next done N-1 "they sent it"'),
                 writes=True,
             ),
             "list": Command(
-                "Show the next actions.",
+                "List the next actions.",
                 nothing,
-                _listing("next", "No next action."),
+                _listing("next", "No next actions."),
                 ("holdfast next list",),
             ),
         },
         default="list",
     ),
-    "error": Command(
-        "Keep what went wrong, and what was done about it.",
-        _error_arguments,
-        _error,
-        (
-            'holdfast error "The import ran out of memory" --tried "a bigger machine"',
-            'holdfast error "Port 5432 was taken" --remedy "stopped the old container"',
-        ),
-        writes=True,
-    ),
-    "remedy": Command(
-        "Write down what was done about an error.",
-        _remedy_arguments,
-        _writing(lambda s, a: s.remedy_error(a.id, a.remedy, op=a.op, expect=a.expect), "has its remedy"),
-        ('holdfast remedy E-2 "read the file in parts"',),
-        writes=True,
+    "error": verbs(
+        "What went wrong, and what was done about it.",
+        {
+            "add": Command(
+                "Record an error.",
+                _error_arguments,
+                _error,
+                (
+                    'holdfast error add "The import ran out of memory" --tried "more RAM"',
+                    'holdfast error add "Port 5432 was taken" --remedy "stopped the other"',
+                ),
+                writes=True,
+            ),
+            "remedy": Command(
+                "Record what was done about an error.",
+                _remedy_arguments,
+                _writing(lambda s, a: s.remedy_error(a.id, a.remedy, op=a.op, expect=a.expect), "Closed"),
+                ('holdfast error remedy E-2 "read the file in parts"',),
+                writes=True,
+            ),
+            "list": Command(
+                "List the errors without a remedy.",
+                nothing,
+                _listing("errors", "No open errors."),
+                ("holdfast error list",),
+            ),
+        },
+        default="list",
     ),
     "legal": Command(
-        "Keep a legal review and its outcome.",
+        "Record a legal review and its outcome.",
         _legal_arguments,
-        _writing(lambda s, a: s.legal_review(a.text, outcome=a.outcome, op=a.op, expect=a.expect), "is kept"),
+        _writing(
+            lambda s, a: s.legal_review(a.text, outcome=a.outcome, op=a.op, expect=a.expect), "Recorded"
+        ),
         ('holdfast legal "Licence of the parser" --outcome "MIT, may be shipped"',),
         writes=True,
     ),
     "compaction": Command(
-        "Count that an agent's context was compacted.",
+        "Record that an agent's context was compacted.",
         _compaction_arguments,
         _compaction,
         (

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 
 from holdfast.edge.cli.command import Command, Output, on_project, on_session, open_here
-from holdfast.edge.render import clean, paint, when
+from holdfast.edge.render import clean, paint, plural, when
 from holdfast.workspace.decisions import DecisionCommands
 from holdfast.workspace.entries import unsettled as unsettled_entries
 
@@ -14,11 +14,15 @@ from holdfast.workspace.entries import unsettled as unsettled_entries
 def _decide_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", help="what was decided")
     parser.add_argument("--because", required=True, metavar="WHY", help="the reason")
-    parser.add_argument("--action", help="what will be done now; `settle` confirms it afterwards")
+    parser.add_argument("--action", help="what will be done now; settle it afterwards")
     parser.add_argument(
-        "--alternative", action="append", default=[], metavar="TEXT", help="what was not chosen; repeatable"
+        "--alternative",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="an option that was not chosen; repeatable",
     )
-    parser.add_argument("--revisit-when", metavar="TEXT", help="when to think again")
+    parser.add_argument("--revisit-when", metavar="TEXT", help="when to decide again")
     parser.add_argument("--loop", metavar="ID", help="the loop that it answers")
     parser.add_argument("--task", metavar="ID", help="the task that it belongs to")
     parser.add_argument("--risk", metavar="ID", help="the risk that it is about")
@@ -52,7 +56,7 @@ def _decide(arguments: argparse.Namespace) -> Output:
             expect=arguments.expect,
         )
         then = f"holdfast settle {receipt.id} OUTCOME{' --project' if arguments.project else ''}"
-        text = f"{paint(receipt.id, 'bold')} is written down. When it is done: {then}"
+        text = f"Recorded {paint(receipt.id, 'bold')}. When done: {then}"
         return Output(text, {"id": receipt.id, "version": receipt.version, "commit": receipt.commit})
 
     return _where(arguments, act)
@@ -70,7 +74,7 @@ def _settle(arguments: argparse.Namespace) -> Output:
         receipt = place.settle(
             arguments.id, arguments.outcome, ok=not arguments.failed, op=arguments.op, expect=arguments.expect
         )
-        text = f"{paint(receipt.id, 'bold')} is settled{' as failed' if arguments.failed else ''}."
+        text = f"Settled {paint(receipt.id, 'bold')}{' as failed' if arguments.failed else ''}."
         return Output(text, {"id": receipt.id, "version": receipt.version, "commit": receipt.commit})
 
     return _where(arguments, act)
@@ -84,36 +88,36 @@ def _recover(arguments: argparse.Namespace) -> Output:
     with open_here(arguments) as workspace:
         unsettled = unsettled_entries(workspace)
     if not unsettled:
-        return Output("Every decision has its outcome.", {"unsettled": []})
-    lines = [f"{len(unsettled)} decided, never confirmed (oldest first):", ""]
+        return Output("No unsettled decisions.", {"unsettled": []})
+    lines = [f"{plural(len(unsettled), 'unsettled decision')} (oldest first):", ""]
     for decision in unsettled:
         place = f"{decision['user']}/{decision['session']}" if decision["user"] else decision["session"]
         lines.append(f"{paint(decision['id'], 'bold')}  {clean(decision['text'], 200)}")
-        lines.append(f"    by {clean(decision['by'], 60)} at {when(decision['at'])} in {place}")
+        lines.append(f"    by {clean(decision['by'], 60)}, {when(decision['at'])}, in {place}")
         lines.append(f"    because  {clean(decision['because'], 200)}")
         if decision["action"]:
             lines.append(f"    planned  {clean(decision['action'], 200)}")
-        lines.append(
-            f"    to do    look whether it was done, then: holdfast settle {decision['id']} OUTCOME"
-            f" [--failed] {f'--session {place}' if decision['user'] else '--project'}"
-        )
+        option = f"--session {place}" if decision["user"] else "--project"
+        lines.append("    Check whether it was done, then run:")
+        lines.append(f"      holdfast settle {decision['id']} OUTCOME [--failed] {option}")
         lines.append("")
     return Output("\n".join(lines), {"unsettled": unsettled})
 
 
 COMMANDS = {
     "decide": Command(
-        "Write a decision down before it is carried out.",
+        "Record a decision before you act on it.",
         _decide_arguments,
         _decide,
         (
-            'holdfast decide "Move sessions to SQLite" --because "8 writers" --action "run the migration"',
-            'holdfast decide "Keep JSON" --because "git diff" --alternative YAML --revisit-when "files pass 10 MB"',
+            'holdfast decide "Move to SQLite" --because "8 writers" --action "migrate"',
+            'holdfast decide "Keep JSON" --because "git diff" --alternative YAML',
+            'holdfast decide "No cache" --because "it is fast" --revisit-when "p95 > 1 s"',
         ),
         writes=True,
     ),
     "settle": Command(
-        "Write down how a decision turned out.",
+        "Record the outcome of a decision.",
         _settle_arguments,
         _settle,
         (
@@ -123,9 +127,10 @@ COMMANDS = {
         writes=True,
     ),
     "recover": Command(
-        "List every decision that was never confirmed, over all sessions, oldest first.",
+        "List decisions without an outcome, in all sessions.",
         _recover_arguments,
         _recover,
         ("holdfast recover", "holdfast recover --json"),
+        repairs=True,
     ),
 }

@@ -7,21 +7,21 @@ import os
 import sys
 
 from holdfast.edge.cli.command import Command, Output, open_here
-from holdfast.edge.render import clean
+from holdfast.edge.render import clean, plural
 from holdfast.errors import Forbidden
 from holdfast.workspace.export import EXPORTS, export
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", choices=tuple(EXPORTS), help="which export")
+    parser.add_argument("name", choices=tuple(EXPORTS), metavar="NAME", help=f"one of: {', '.join(EXPORTS)}")
     parser.add_argument("--out", metavar="FILE", help="write it to this file (default: print it)")
     parser.add_argument(
-        "--all", action="store_true", help="events.yaml: of all sessions, the project and the users"
+        "--all", action="store_true", help="events.yaml: all sessions, the project and the users"
     )
 
 
 def _write(path: str, data: bytes) -> None:
-    """Put the whole file in place at once: a reader never sees half of it."""
+    """Replace the file atomically: a reader never sees half of it."""
     temp = f"{path}.tmp-{os.getpid()}"
     try:
         with open(temp, "xb") as file:
@@ -39,19 +39,19 @@ def _export(arguments: argparse.Namespace) -> Output:
     with open_here(arguments) as workspace:
         text = export(workspace, arguments.name, arguments.session, everything=arguments.all)
     if arguments.out is None:
-        # A pipe gets the bytes; on a terminal, stored text must not act.
+        # A pipe gets the bytes; on a terminal, control characters in stored text must not act.
         return Output(clean(text) if sys.stdout.isatty() else text, {"name": arguments.name, "text": text})
     data = text.encode()
     _write(arguments.out, data)
     return Output(
-        f"{clean(arguments.out)} is written ({len(data):,} bytes).",
+        f"Wrote {clean(arguments.out)} ({plural(len(data), 'byte')}).",
         {"name": arguments.name, "out": arguments.out, "bytes": len(data)},
     )
 
 
 COMMANDS = {
     "export": Command(
-        "Write the log or the state in another tool's format.",
+        "Export the log or the state in another tool's format.",
         _arguments,
         _export,
         ("holdfast export backlog.yaml", "holdfast export events.yaml --all --out events.yaml"),

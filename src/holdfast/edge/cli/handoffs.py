@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 from holdfast.edge.cli.command import Command, Output, done, group, on_session, open_here
-from holdfast.edge.render import clean, paint
+from holdfast.edge.render import clean, paint, plural
 from holdfast.errors import NoSession, Usage
 from holdfast.workspace import handover
 from holdfast.workspace.session import Session
 
 
 def _handoff_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("message", nargs="?", help="what the next one should know first")
+    parser.add_argument("message", nargs="?", help="what to know first")
 
 
 def _handoff(arguments: argparse.Namespace) -> Output:
     def act(session: Session) -> Output:
         left = handover.hand_off(session, arguments.message, op=arguments.op, expect=arguments.expect)
         short_id = paint(left.receipt.id, "bold")
-        where = f"; {clean(left.path)} is written" if left.path else ""
-        text = f"Handed off as {short_id}{where}. `holdfast resume --claim` takes it on."
-        lines = [text, *(paint(clean(warning), "yellow") for warning in left.warnings)]
+        where = f" and wrote {clean(os.path.relpath(left.path))}" if left.path else ""
+        lines = [f"Recorded {short_id}{where}.", "To claim it: holdfast resume --claim"]
+        lines += [*(paint(clean(warning), "yellow") for warning in left.warnings)]
         if not left.path:
             lines += ["", clean(left.text)]
         return done("\n".join(lines), left.receipt, path=left.path, warnings=left.warnings)
@@ -31,7 +32,7 @@ def _handoff(arguments: argparse.Namespace) -> Output:
 
 def _view_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", help="STATE.md, state.json, LOOPS.md, CONTEXT.md, handoff or continue")
-    parser.add_argument("--write", action="store_true", help="put it into the session's folder as well")
+    parser.add_argument("--write", action="store_true", help="also write it into the session's folder")
 
 
 def _view(arguments: argparse.Namespace) -> Output:
@@ -56,7 +57,7 @@ def _view(arguments: argparse.Namespace) -> Output:
         text = render(session.peek().state)
         if arguments.write:
             if not name:
-                raise Usage("That view is written by `holdfast handoff` and `holdfast pause`.")
+                raise Usage("`holdfast handoff` and `holdfast pause` write that view.")
             session.workspace.store.put(f"{session.stream}/{name}", text.encode())
         return Output(clean(text), {"session": session.id, "view": name or wanted, "text": text})
 
@@ -68,7 +69,7 @@ def _agents_arguments(parser: argparse.ArgumentParser) -> None:
         "--file", default=handover.AGENTS, metavar="NAME", help="another file in the project's top folder"
     )
     parser.add_argument(
-        "--check", action="store_true", help="change nothing; exit with 1 if the block is not current"
+        "--check", action="store_true", help="change nothing; exit with 1 if the block is out of date"
     )
 
 
@@ -82,17 +83,17 @@ def _agents(arguments: argparse.Namespace) -> Output:
             workspace, session, file=arguments.file, write=not arguments.check
         )
     if arguments.check:
-        text = f"{clean(path)}: the block is {'not current' if changed else 'current'}."
+        text = f"{clean(path)}: the block is {'out of date' if changed else 'up to date'}."
         return Output(text, {"path": path, "current": not changed}, status=1 if changed else 0)
-    text = f"{clean(path)}: the block is {'made anew' if changed else 'current'}; the rest is as it was."
+    text = f"{clean(path)}: the block is up to date{' (regenerated)' if changed else ''}."
     return Output(text, {"path": path, "changed": changed})
 
 
 def _prune_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--target", metavar="SIZE", default="75k", help="how large the page may stay (default 75k)"
+        "--target", metavar="SIZE", default="75k", help="the size to get below (default: 75k)"
     )
-    parser.add_argument("--dry-run", action="store_true", help="only show what would be moved")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be moved; change nothing")
 
 
 def _prune(arguments: argparse.Namespace) -> Output:
@@ -104,21 +105,22 @@ def _prune(arguments: argparse.Namespace) -> Output:
         folder = beside(workspace.where)
         found = folder.read(handover.AGENTS) if folder is not None else None
         if folder is None or found is None:
-            raise Usage("There is no AGENTS.md beside this workspace.")
+            raise Usage("There is no AGENTS.md in this project.")
         archive = (folder.read(_ARCHIVE) or b"").decode()
         page, kept, moved = agents_md.prune(found.decode(), archive, parse_size(arguments.target))
         if moved and not arguments.dry_run:
-            # The archive first: a death in between leaves entries in both, and none in neither.
+            # The archive first: a crash in between leaves an entry in both files, never in none.
             folder.write(_ARCHIVE, kept.encode())
             folder.write(handover.AGENTS, page.encode())
-    verb = "would move" if arguments.dry_run else "moved"
-    text = f"{len(moved)} entries {verb} to {_ARCHIVE}; AGENTS.md has {len(page.encode()):,} bytes."
+    verb = "Would move" if arguments.dry_run else "Moved"
+    size = plural(len(page.encode()), "byte")
+    text = f"{verb} {plural(len(moved), 'entry', 'entries')} to {_ARCHIVE}; AGENTS.md has {size}."
     data = {
         "moved": [{"line": e.line, "date": e.date} for e in moved],
         "archive": _ARCHIVE,
         "size": len(page.encode()),
     }
-    return Output(text if moved else f"AGENTS.md has {len(found):,} bytes; nothing has to go.", data)
+    return Output(text if moved else f"AGENTS.md has {plural(len(found), 'byte')}; nothing to move.", data)
 
 
 _ARCHIVE = "AGENTS.archive.md"
@@ -126,7 +128,7 @@ _ARCHIVE = "AGENTS.archive.md"
 
 COMMANDS = {
     "handoff": Command(
-        "Hand the session on: write handoff/latest.md for whoever claims it.",
+        "Hand the session over: write handoff/latest.md.",
         _handoff_arguments,
         _handoff,
         ("holdfast handoff", 'holdfast handoff "The migration is half done; see D-12"'),
@@ -139,10 +141,10 @@ COMMANDS = {
         ("holdfast view LOOPS.md", "holdfast view CONTEXT.md --write", "holdfast view handoff"),
     ),
     "agents-md": group(
-        "Keep a block about this project's memory in AGENTS.md, and the file itself small.",
+        "Maintain holdfast's block in AGENTS.md, and the file's size.",
         {
             "block": Command(
-                "Make the block anew; the rest of the file stays as it is.",
+                "Update the block; the rest of the file is unchanged.",
                 _agents_arguments,
                 _agents,
                 (
@@ -152,7 +154,7 @@ COMMANDS = {
                 ),
             ),
             "prune": Command(
-                "Move the oldest dated entries to an archive file until AGENTS.md is small enough.",
+                "Move the oldest dated entries to an archive file.",
                 _prune_arguments,
                 _prune,
                 ("holdfast agents-md prune", "holdfast agents-md prune --target 50k --dry-run"),

@@ -10,7 +10,7 @@ from holdfast.core import timestamps
 from holdfast.core.ids import checked_name
 from holdfast.core.stream import PROJECT, user_stream
 from holdfast.edge.cli.command import Command, Output, at_least, on_session, open_here
-from holdfast.edge.render import clean, paint, when
+from holdfast.edge.render import clean, fit, paint, plural, when
 from holdfast.errors import NotFound, Usage
 from holdfast.typed import Any
 from holdfast.views import state_json
@@ -23,13 +23,13 @@ from holdfast.workspace.session import Session
 
 def _stream_arguments(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--project", action="store_true", help="of the project, not of a session")
+    which.add_argument("--project", action="store_true", help="the project instead of a session")
     which.add_argument(
         "--user",
         nargs="?",
         const="",
         metavar="NAME",
-        help="of a user (without a name: yours), not of a session",
+        help="a user instead of a session (without a name: you)",
     )
 
 
@@ -43,22 +43,26 @@ def _on_stream(arguments: argparse.Namespace, act: Callable[[Handle, dict[str, s
         name = user_stream(checked_name(arguments.user, "user")) if arguments.user else workspace.me.stream
         handle = Person(workspace, name)
         if not handle.version and arguments.user:
-            raise NotFound(f"There is nothing of the user {arguments.user[:80]}.")
+            raise NotFound(f"There is no user {arguments.user[:80]}.")
         return act(handle, {"stream": name})
 
 
 def _log_arguments(parser: argparse.ArgumentParser) -> None:
     _stream_arguments(parser)
     parser.add_argument(
-        "--type", metavar="TYPE", help="events of this type, or beginning with it: decision, x.build"
+        "--type", metavar="TYPE", help="events whose type starts with this: decision, x.build"
     )
     parser.add_argument("--by", metavar="ACTOR", help="commits by this actor")
-    parser.add_argument("--since", metavar="WHEN", help="not before: 7d, 12h, 2026-01-21, 2026-01-21T14:30")
-    parser.add_argument("--until", metavar="WHEN", help="not after")
     parser.add_argument(
-        "--git", action="store_true", help="the git commits that belong to the session instead"
+        "--since",
+        metavar="WHEN",
+        help="not before: 7d, 2026-01-21, 2026-01-21T14:30 (local), …14:30Z (UTC)",
     )
-    parser.add_argument("--grep", metavar="TEXT", help="commits that contain this text, in any case")
+    parser.add_argument("--until", metavar="WHEN", help="not after")
+    parser.add_argument("--git", action="store_true", help="the git commits of the session instead")
+    parser.add_argument(
+        "--grep", metavar="TEXT", help="commits that contain this text, in upper or lower case"
+    )
     parser.add_argument(
         "--limit",
         type=at_least(0),
@@ -72,7 +76,7 @@ def _brought(commits: list[str]) -> str:
     """How many commits of the session came with a git commit."""
     if not commits:
         return ""
-    return f", {len(commits):,} commit{'' if len(commits) == 1 else 's'} of the session"
+    return f", {plural(len(commits), 'commit')} of the session"
 
 
 def _log_of_git(session: Session, limit: int) -> Output:
@@ -85,8 +89,23 @@ def _log_of_git(session: Session, limit: int) -> Output:
         f"  ({entry['how']}{_brought(entry['session_commits'])}, by {clean(entry['by'], 30)})"
         for entry in commits
     ]
-    text = "\n".join(lines) or "No git commit names the session or holds its segments."
+    text = fit("\n".join(lines)) or "No git commits belong to the session."
     return Output(text, {"session": session.id, "git_commits": commits})
+
+
+_PLAIN = ("id", "text", "title", "goal", "phase", "outcome", "message", "topic", "name")
+"""Fields whose meaning is plain without their name."""
+
+
+def _detail(data: dict[str, Any]) -> str:
+    """An event in one line: the fields that say what it is about first, then the others by name."""
+    said = [str(data[name]) for name in _PLAIN if data.get(name)]
+    for name, value in data.items():
+        if name not in _PLAIN and name != "saw" and value not in (None, "", [], {}):
+            said.append(
+                f"{name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+            )
+    return f"{said[0]} {'; '.join(said[1:])}" if data.get("id") else "; ".join(said)
 
 
 def _log(arguments: argparse.Namespace) -> Output:
@@ -94,21 +113,21 @@ def _log(arguments: argparse.Namespace) -> Output:
     wanted = Filter(
         arguments.type,
         arguments.by,
-        timestamps.iso(timestamps.parse(arguments.since, now)) if arguments.since else None,
-        timestamps.iso(timestamps.parse(arguments.until, now)) if arguments.until else None,
+        timestamps.iso(_time(arguments.since, now)) if arguments.since else None,
+        timestamps.iso(_time(arguments.until, now)) if arguments.until else None,
         arguments.grep.lower() if arguments.grep else None,
     )
 
     def act(handle: Handle, named: dict[str, str]) -> Output:
         if arguments.git:
             if not isinstance(handle, Session):
-                raise Usage("--git is about a session, not about a project or a user.")
+                raise Usage("--git works on a session, not on a project or a user.")
             return _log_of_git(handle, arguments.limit)
         commits = matching(handle, wanted, arguments.limit)
         lines = []
         for commit in commits:
             for event in commit.events:
-                detail = clean(json.dumps(event.data, ensure_ascii=False), 140)
+                detail = clean(_detail(event.data), 140)
                 lines.append(
                     f"{when(commit.at)}  {paint(event.type.ljust(18), 'cyan')} {clean(commit.by, 24)}  {detail}"
                 )
@@ -123,22 +142,31 @@ def _log(arguments: argparse.Namespace) -> Output:
             }
             for c in commits
         ]
-        return Output("\n".join(lines) or "No commit matches.", {**named, "commits": data})
+        return Output(fit("\n".join(lines)) or "No commits match.", {**named, "commits": data})
 
     return _on_stream(arguments, act)
 
 
+def _time(text: str, now: int) -> int:
+    """The time that a person wrote: local, as times are shown, unless it ends with Z or is a span back."""
+    parsed = timestamps.parse(text, now)
+    if not text.strip()[:4].isdecimal() or "-" not in text or text.strip().endswith("Z"):
+        return parsed
+    import time
+
+    local = time.gmtime(parsed // 1000)
+    return int(time.mktime((*local[:8], -1))) * 1000 + parsed % 1000
+
+
 def _point(text: str) -> int | str:
-    return int(text) if text.isdigit() else timestamps.iso(timestamps.parse(text, wall_clock()))
+    return int(text) if text.isdigit() else timestamps.iso(_time(text, wall_clock()))
 
 
 def _show_arguments(parser: argparse.ArgumentParser) -> None:
     _stream_arguments(parser)
+    parser.add_argument("id", nargs="?", help="a decision such as D-12: everything the log has about it")
     parser.add_argument(
-        "id", nargs="?", help="a decision such as D-12: everything the log has of it, in full"
-    )
-    parser.add_argument(
-        "--at", metavar="WHEN", help="the whole state then: a version, 7d, 2026-01-21, 2026-01-21T14:30"
+        "--at", metavar="WHEN", help="the whole state at a version or time: 40, 7d, 2026-01-21T14:30"
     )
 
 
@@ -163,8 +191,8 @@ def _show(arguments: argparse.Namespace) -> Output:
 
 def _diff_arguments(parser: argparse.ArgumentParser) -> None:
     _stream_arguments(parser)
-    parser.add_argument("before", metavar="A", help="a version, 7d, 2026-01-21, 2026-01-21T14:30")
-    parser.add_argument("after", metavar="B", help="likewise")
+    parser.add_argument("before", metavar="A", help="a version or time: 40, 7d, 2026-01-21, 2026-01-21T14:30")
+    parser.add_argument("after", metavar="B", help="a version or time")
 
 
 def _diff(arguments: argparse.Namespace) -> Output:
@@ -177,7 +205,7 @@ def _diff(arguments: argparse.Namespace) -> Output:
                 lines.append(paint(f"  - {_short(change['before'])}", "red"))
             if "after" in change:
                 lines.append(paint(f"  + {_short(change['after'])}", "green"))
-        return Output("\n".join(lines) or "Nothing changed.", {**named, "changes": changes})
+        return Output("\n".join(lines) or "No changes.", {**named, "changes": changes})
 
     return _on_stream(arguments, act)
 
@@ -188,7 +216,7 @@ def _short(value: Any) -> str:
 
 COMMANDS = {
     "log": Command(
-        "Show what was committed, newest first.",
+        "Show the commits of the session, newest first.",
         _log_arguments,
         _log,
         (
@@ -199,7 +227,7 @@ COMMANDS = {
         ),
     ),
     "show": Command(
-        "Show one thing in full, or the state as it was.",
+        "Show one entry in full, or the state at a point in time.",
         _show_arguments,
         _show,
         (

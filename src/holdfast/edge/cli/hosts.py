@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _hook_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("host", metavar="HOST", help=f"who calls: {', '.join(NAMES)}")
+    parser.add_argument("host", metavar="HOST", help=f"the agent: {', '.join(NAMES)}")
     parser.add_argument(
         "event", metavar="EVENT", nargs="?", help="the event, for hosts whose payloads do not name it"
     )
@@ -34,7 +34,7 @@ def _place_arguments(parser: argparse.ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--user", action="store_true", help="in your own settings, for all projects")
     where.add_argument("--project", action="store_true", help="in the settings of this project (default)")
-    parser.add_argument("--dry-run", action="store_true", help="show what would be changed; change nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show what would change; change nothing")
 
 
 def _install(arguments: argparse.Namespace) -> Output:
@@ -51,17 +51,17 @@ def install_output(done: Done, *, dry_run: bool = False) -> Output:
     lines = _diffs(done)
     names = ", ".join(done.hosts)
     if not done.changes:
-        lines.append(f"{names}: installed already; nothing was changed.")
+        lines.append(f"{names}: already installed; nothing was changed.")
     elif dry_run:
         lines.append(f"{names}: nothing was changed (--dry-run).")
     else:
         if done.workspace:
-            lines.append(f"{done.workspace} is ready.")
-        lines.append(f"{names}: installed. `holdfast uninstall {' '.join(done.hosts)}` takes it out again.")
+            lines.append(f"Created {done.workspace}.")
+        lines.append(f"{names}: installed. To remove: holdfast uninstall {' '.join(done.hosts)}")
         lines += [NOTES[host] for host in done.hosts if host in NOTES]
     if not done.everywhere:
         lines.append(
-            f"holdfast is not on PATH, so its place on this machine was written: {done.command}. Put it on PATH and "
+            f"holdfast is not on PATH, so the settings contain an absolute path: {done.command}. Put it on PATH and "
             "install again before you share these settings."
         )
     return Output("\n".join(lines), _data(done, dry_run))
@@ -74,11 +74,11 @@ def _uninstall(arguments: argparse.Namespace) -> Output:
     lines = _diffs(done)
     names = ", ".join(done.hosts) or "no host"
     if not done.changes:
-        lines.append(f"{names}: nothing of holdfast is in the settings; nothing was changed.")
+        lines.append(f"{names}: not installed; nothing was changed.")
     elif arguments.dry_run:
         lines.append(f"{names}: nothing was changed (--dry-run).")
     else:
-        lines.append(f"{names}: taken out. The memory in .state/ is untouched.")
+        lines.append(f"{names}: removed. The memory in .state/ is untouched.")
     return Output("\n".join(lines), _data(done, arguments.dry_run))
 
 
@@ -105,22 +105,23 @@ def _data(done: Done, dry_run: bool) -> dict[str, Any]:
 
 COMMANDS = {
     "hook": Command(
-        "Answer a hook of an agent host: its JSON on standard input, the answer in its own dialect. Always ends "
-        "with status 0.",
+        "Answer a hook of an agent host; always exits with 0.",
         _hook_arguments,
         _hook,
         ("holdfast hook claude < payload.json", "holdfast hook copilot sessionStart < payload.json"),
     ),
     "install": Command(
-        "Put hooks and the MCP server into the settings of agent hosts. What is there stays; the difference is shown.",
+        "Add hooks and the MCP server to the settings of agents.",
         _place_arguments,
         _install,
         ("holdfast install", "holdfast install claude codex --dry-run", "holdfast install gemini --user"),
+        details="Existing settings stay; the difference is shown.",
     ),
     "uninstall": Command(
-        "Take holdfast out of the settings of agent hosts, byte for byte. What it remembers stays.",
+        "Remove holdfast from the settings of agents.",
         _place_arguments,
         _uninstall,
         ("holdfast uninstall", "holdfast uninstall claude --user"),
+        details="The settings are restored byte for byte. The memory in .state/ is untouched.",
     ),
 }

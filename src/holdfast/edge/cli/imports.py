@@ -7,7 +7,7 @@ import os
 
 from holdfast.core.foreign import FORMATS, MAX_SIZE
 from holdfast.edge.cli.command import Command, Output, allow_secret, open_here
-from holdfast.edge.render import clean, paint
+from holdfast.edge.render import clean, paint, plural
 from holdfast.errors import NotFound, TooLarge
 from holdfast.typed import Any
 
@@ -15,11 +15,14 @@ _SHOWN = 20
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="what another tool keeps")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a file of another tool")
     parser.add_argument(
-        "--format", choices=FORMATS, help="what the files are (default: seen from name and text)"
+        "--format",
+        choices=FORMATS,
+        metavar="FORMAT",
+        help=f"the format of the files (default: detected): {', '.join(FORMATS)}",
     )
-    parser.add_argument("--all", action="store_true", help="show every line that was left, not the first few")
+    parser.add_argument("--all", action="store_true", help="show every skipped line, not only the first few")
     allow_secret(parser)
 
 
@@ -36,7 +39,7 @@ def _import(arguments: argparse.Namespace) -> Output:
                 format_name=arguments.format,
                 session=arguments.session,
             )
-            lines += _told(found, most=None if arguments.all else _SHOWN)
+            lines += _report(found, most=None if arguments.all else _SHOWN)
             reports.append(
                 {
                     **found._asdict(),
@@ -49,30 +52,30 @@ def _import(arguments: argparse.Namespace) -> Output:
     return Output("\n".join(lines), {"imports": reports})
 
 
-def _told(found: Any, most: int | None) -> list[str]:
+def _report(found: Any, most: int | None) -> list[str]:
     total = sum(found.taken.values())
     what = ", ".join(f"{count:,} {kind}" for kind, count in sorted(found.taken.items()))
     place = f" into session {found.session}" if found.session else " into the project"
     lines = [
-        f"{paint(clean(found.file, 100), 'bold')} ({found.format}): {total:,} taken{place}"
+        f"{paint(clean(found.file, 100), 'bold')} ({found.format}): imported {total:,}{place}"
         + (f": {what}" if what else "")
     ]
     if found.known or found.repeated:
-        lines.append(f"  {found.known:,} were there already, {found.repeated:,} are repeats of another line")
+        lines.append(f"  {found.known:,} known already, {found.repeated:,} repeated in the file")
     for left in found.secrets[:most]:
-        lines.append(
-            f"  {clean(found.file, 100)}:{left.line}: what looks like a secret ({left.text}): {left.why}"
-        )
+        lines.append(f"  {clean(found.file, 100)}:{left.line}: looks like a secret ({left.text}): {left.why}")
     if most is not None and len(found.secrets) > most:
-        lines.append(f"  …and {len(found.secrets) - most:,} more lines with secrets: add --all or --json")
+        lines.append(
+            f"  …and {plural(len(found.secrets) - most, 'more line')} with secrets: add --all or --json"
+        )
     for left in found.left[:most]:
         lines.append(
             f"  {clean(found.file, 100)}:{left.line}: {clean(left.why, 100)}: {clean(left.text, 100)}"
         )
     if most is not None and len(found.left) > most:
-        lines.append(f"  …and {len(found.left) - most:,} more lines that were not taken: add --all or --json")
+        lines.append(f"  …and {plural(len(found.left) - most, 'more skipped line')}: add --all or --json")
     if found.left:
-        lines.append("  The text of the whole file is kept in the log.")
+        lines.append("  The log has the text of the whole file.")
     return lines
 
 
@@ -88,7 +91,7 @@ def _bytes(name: str) -> bytes:
 
 COMMANDS = {
     "import": Command(
-        "Take in what other tools keep: STATE.md, state.json, batch states, events, backlog, decisions, catch log.",
+        "Import files of other tools, such as STATE.md or a backlog.",
         _arguments,
         _import,
         (

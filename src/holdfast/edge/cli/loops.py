@@ -19,7 +19,7 @@ def _add(arguments: argparse.Namespace) -> Output:
         receipt = session.add_loop(
             arguments.question, context=arguments.context, op=arguments.op, expect=arguments.expect
         )
-        return done(f"{paint(receipt.id, 'bold')} is kept.", receipt)
+        return done(f"Recorded {paint(receipt.id, 'bold')}.", receipt)
 
     return on_session(arguments, act)
 
@@ -31,7 +31,7 @@ def _explore_arguments(parser: argparse.ArgumentParser) -> None:
 def _explore(arguments: argparse.Namespace) -> Output:
     def act(session: Session) -> Output:
         receipt = session.explore_loop(arguments.id, op=arguments.op, expect=arguments.expect)
-        return done(f"{paint(receipt.id, 'bold')} is being explored.", receipt)
+        return done(f"Exploring {paint(receipt.id, 'bold')}.", receipt)
 
     return on_session(arguments, act)
 
@@ -39,8 +39,8 @@ def _explore(arguments: argparse.Namespace) -> Output:
 def _close_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", help="the loop, such as LOOP-007")
     parser.add_argument("outcome", help="the answer")
-    parser.add_argument("--decide", metavar="TEXT", help="make a decision of it, in the same commit")
-    parser.add_argument("--because", metavar="WHY", help="the reason of the decision (default: the outcome)")
+    parser.add_argument("--decide", metavar="TEXT", help="record a decision in the same commit")
+    parser.add_argument("--because", metavar="WHY", help="the reason for the decision (default: the outcome)")
 
 
 def _close(arguments: argparse.Namespace) -> Output:
@@ -55,9 +55,9 @@ def _close(arguments: argparse.Namespace) -> Output:
         )
         closed = [loop for loop in session.peek().state["loops"]["closed"] if loop["id"] == receipt.id]
         decision = closed[-1]["decision"] if closed else None
-        text = f"{paint(receipt.id, 'bold')} is closed."
+        text = f"Closed {paint(receipt.id, 'bold')}."
         if decision:
-            text += f" It became {paint(decision, 'bold')}."
+            text += f" Recorded {paint(decision, 'bold')}."
         return done(text, receipt, decision=decision)
 
     return on_session(arguments, act)
@@ -67,10 +67,12 @@ def _list(arguments: argparse.Namespace) -> Output:
     def act(session: Session) -> Output:
         loops = session.peek().state["loops"]
         rows: list[tuple[str, ...]] = [
-            (loop["id"], loop["status"], when(loop["at"]), clean(loop["title"], 80))
+            (loop["id"], loop["status"], when(loop["at"]), clean(loop["title"], 200))
             for loop in loops["open"].values()
         ]
-        lines = [table(rows, ("loop", "status", "captured", "question"))] if rows else ["No open loop."]
+        lines = (
+            [table(rows, ("loop", "status", "captured", "question"), keep=3)] if rows else ["No open loops."]
+        )
         for loop in loops["closed"][-5:]:
             became = f" ({loop['decision']})" if loop["decision"] else ""
             lines.append(f"closed {loop['id']}: {clean(loop['outcome'], 80)}{became}")
@@ -81,34 +83,34 @@ def _list(arguments: argparse.Namespace) -> Output:
 
 COMMANDS = {
     "loop": verbs(
-        "Open questions: keep them, explore them, close them with an outcome.",
+        "Open questions: record, explore and close them.",
         {
             "add": Command(
-                "Keep an open question.",
+                "Record an open question.",
                 _add_arguments,
                 _add,
-                ('holdfast loop add "Can one invoice hold two types?" --context "seen in the March export"',),
+                ('holdfast loop add "Can one invoice mix types?" --context "March export"',),
                 writes=True,
             ),
             "explore": Command(
-                "Begin to look into a question.",
+                "Start to look into a question.",
                 _explore_arguments,
                 _explore,
                 ("holdfast loop explore LOOP-007",),
                 writes=True,
             ),
             "close": Command(
-                "Answer a question; the answer can become a decision.",
+                "Close a question with its answer, or with a decision.",
                 _close_arguments,
                 _close,
                 (
                     'holdfast loop close LOOP-007 "They never mix"',
-                    'holdfast loop close LOOP-7 "They never mix" --decide "One table for all" --because "no mixing"',
+                    'holdfast loop close LOOP-7 "They never mix" --decide "One table"',
                 ),
                 writes=True,
             ),
             "list": Command(
-                "Show the open questions and the last answers.", nothing, _list, ("holdfast loop list",)
+                "List the open questions and the last answers.", nothing, _list, ("holdfast loop list",)
             ),
         },
         default="list",

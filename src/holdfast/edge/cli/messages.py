@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from holdfast.edge.cli.command import Command, Output, at_least, done, group, on_session
-from holdfast.edge.render import clean, paint, when
+from holdfast.edge.render import clean, paint, plural, when
 from holdfast.workspace.entries import recent_messages
 from holdfast.workspace.session import Session
 
@@ -27,7 +27,7 @@ def _add(arguments: argparse.Namespace) -> Output:
         receipt = session.add_message(
             arguments.role, said, tool=arguments.tool, op=arguments.op, expect=arguments.expect
         )
-        return done("Kept.", receipt)
+        return done("Recorded.", receipt)
 
     return on_session(arguments, act)
 
@@ -42,7 +42,11 @@ def _recent(arguments: argparse.Namespace) -> Output:
         summary = session.peek().state["messages"]["summary"]
         lines = []
         if summary:
-            lines += [paint(f"summary of {summary['covers']:,} messages", "bold"), clean(summary["text"]), ""]
+            lines += [
+                paint(f"summary of {plural(summary['covers'], 'message')}", "bold"),
+                clean(summary["text"]),
+                "",
+            ]
         for message in messages:
             tool = f" {clean(message['tool'], 60)}" if "tool" in message else ""
             cut = (
@@ -53,15 +57,15 @@ def _recent(arguments: argparse.Namespace) -> Output:
             lines.append(f"{paint(clean(message['role']) + tool, 'bold')}  {when(message['at'])}")
             lines += [clean(message["text"]) + cut, ""]
         data = {"session": session.id, "summary": summary, "messages": messages}
-        return Output("\n".join(lines) or "No message yet.", data)
+        return Output("\n".join(lines) or "No messages.", data)
 
     return on_session(arguments, act, publish=False)
 
 
 def _summarize_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", help="what was said so far, in short")
+    parser.add_argument("text", help="the summary")
     parser.add_argument(
-        "--keep", type=at_least(0), default=0, metavar="N", help="keep the last N messages beside it"
+        "--keep", type=at_least(0), default=0, metavar="N", help="keep the last N messages as well"
     )
 
 
@@ -70,23 +74,23 @@ def _summarize(arguments: argparse.Namespace) -> Output:
         receipt = session.summarize(
             arguments.text, keep=arguments.keep, op=arguments.op, expect=arguments.expect
         )
-        return done("The summary stands for the messages before it; the log has them all.", receipt)
+        return done("Recorded the summary. The messages before it stay in the log.", receipt)
 
     return on_session(arguments, act)
 
 
 COMMANDS = {
     "message": group(
-        "The end of the conversation, kept selectively.",
+        "Messages of the conversation that are worth keeping.",
         {
             "recent": Command(
-                "Show the last messages, and the summary of those before.",
+                "Show the last messages and the summary of earlier ones.",
                 _recent_arguments,
                 _recent,
                 ("holdfast message recent", "holdfast message recent 5 --json"),
             ),
             "add": Command(
-                "Keep a message or a tool's answer; a long one becomes a context file.",
+                "Record a message or a tool's answer.",
                 _add_arguments,
                 _add,
                 (
@@ -96,7 +100,7 @@ COMMANDS = {
                 writes=True,
             ),
             "summarize": Command(
-                "Put a summary in the place of the messages so far.",
+                "Replace the messages so far by a summary.",
                 _summarize_arguments,
                 _summarize,
                 ('holdfast message summarize "Agreed on SQLite; open: backups" --keep 4',),

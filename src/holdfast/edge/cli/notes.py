@@ -11,19 +11,19 @@ from holdfast.workspace.session import Session
 
 
 def _note_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", help="what to keep")
+    parser.add_argument("text", help="the text")
 
 
 def _note(arguments: argparse.Namespace) -> Output:
     def act(session: Session) -> Output:
         receipt = session.note(arguments.text, op=arguments.op, expect=arguments.expect)
-        return done("Noted.", receipt)
+        return done("Recorded.", receipt)
 
     return on_session(arguments, act)
 
 
 def _record_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("type", help="a type of your own; it begins with x.")
+    parser.add_argument("type", help="an event type that begins with x.")
     parser.add_argument("data", help="a JSON object")
 
 
@@ -42,14 +42,14 @@ def _record(arguments: argparse.Namespace) -> Output:
 
 COMMANDS = {
     "note": Command(
-        "Keep a text worth keeping.",
+        "Record a note.",
         _note_arguments,
         _note,
         ('holdfast note "The staging key rotates on Fridays"',),
         writes=True,
     ),
     "record": Command(
-        "Keep an event of your program's own.",
+        "Record an event of your own program.",
         _record_arguments,
         _record,
         ("""holdfast record x.build-finished '{"ok": true, "seconds": 41}'""",),

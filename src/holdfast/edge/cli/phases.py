@@ -1,4 +1,4 @@
-"""phase, phases, complete-phase, skip-to."""
+"""phase."""
 
 from __future__ import annotations
 
@@ -6,29 +6,14 @@ import argparse
 
 from holdfast.core import contested
 from holdfast.core.concepts.phase import allowed
-from holdfast.edge.cli.command import Command, Output, done, nothing, on_session
-from holdfast.edge.render import clean, paint, when
+from holdfast.edge.cli.command import Command, Output, done, group, nothing, on_session
+from holdfast.edge.render import clean, paint, plural, when
 from holdfast.errors import Usage
 from holdfast.workspace.session import Session
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "name", nargs="?", help="the phase to enter; without it, show where the session stands"
-    )
-
-
-def _phase(arguments: argparse.Namespace) -> Output:
-    return on_session(
-        arguments,
-        lambda session: _enter(session, arguments) if arguments.name is not None else _show(session),
-    )
-
-
-def _enter(session: Session, arguments: argparse.Namespace) -> Output:
-    receipt = session.enter_phase(arguments.name, op=arguments.op, expect=arguments.expect)
-    text = f"Now in phase {paint(clean(arguments.name), 'bold')}."
-    return done(text, receipt, phase=arguments.name)
+def _list(arguments: argparse.Namespace) -> Output:
+    return on_session(arguments, _show, publish=False)
 
 
 def _show(session: Session) -> Output:
@@ -38,7 +23,7 @@ def _show(session: Session) -> Output:
     for name in state["phases"]["declared"] or ([current] if current else []):
         lines.append(f"{'→' if name == current else ' '} {clean(name)}")
     if not lines:
-        lines.append("No phase yet: holdfast phase NAME enters one.")
+        lines.append("No phase yet. To enter one: holdfast phase enter NAME")
     history = state["phases"]["history"]
     if history:
         lines.append("")
@@ -56,10 +41,20 @@ def _show(session: Session) -> Output:
     return Output("\n".join(lines), data)
 
 
-def _phases_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "names", nargs="*", help="the phases, in order; without them, show where the session stands"
-    )
+def _enter_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", help="the phase to enter")
+
+
+def _enter(arguments: argparse.Namespace) -> Output:
+    def act(session: Session) -> Output:
+        receipt = session.enter_phase(arguments.name, op=arguments.op, expect=arguments.expect)
+        return done(f"Now in phase {paint(clean(arguments.name), 'bold')}.", receipt, phase=arguments.name)
+
+    return on_session(arguments, act)
+
+
+def _declare_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="+", metavar="NAME", help="the phases, in order")
     parser.add_argument(
         "--allow",
         action="append",
@@ -69,7 +64,7 @@ def _phases_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _phases(arguments: argparse.Namespace) -> Output:
+def _declare(arguments: argparse.Namespace) -> Output:
     transitions: dict[str, list[str]] = {}
     for rule in arguments.allow:
         source, colon, targets = rule.partition(":")
@@ -79,18 +74,20 @@ def _phases(arguments: argparse.Namespace) -> Output:
         transitions.setdefault(source.strip(), []).extend(followers)
 
     def act(session: Session) -> Output:
-        if not arguments.names:
-            return _show(session)
         receipt = session.declare_phases(
             arguments.names, transitions=transitions or None, op=arguments.op, expect=arguments.expect
         )
         current = contested.value(session.peek().state["registers"], "phase")
-        return done(f"Phases declared; now in {paint(clean(current), 'bold')}.", receipt, phase=current)
+        return done(
+            f"Declared {plural(len(arguments.names), 'phase')}; now in {paint(clean(current), 'bold')}.",
+            receipt,
+            phase=current,
+        )
 
     return on_session(arguments, act)
 
 
-def _complete_phase(arguments: argparse.Namespace) -> Output:
+def _complete(arguments: argparse.Namespace) -> Output:
     def act(session: Session) -> Output:
         receipt = session.complete_phase(op=arguments.op, expect=arguments.expect)
         current = contested.value(session.peek().state["registers"], "phase")
@@ -100,7 +97,7 @@ def _complete_phase(arguments: argparse.Namespace) -> Output:
 
 
 def _skip_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", help="the phase to jump to")
+    parser.add_argument("name", help="the phase to enter")
     parser.add_argument("--because", required=True, metavar="WHY", help="the reason")
 
 
@@ -115,35 +112,37 @@ def _skip(arguments: argparse.Namespace) -> Output:
 
 
 COMMANDS = {
-    "phases": Command(
-        "Declare the phases of the session and what may follow what.",
-        _phases_arguments,
-        _phases,
-        (
-            "holdfast phases look fix prove",
-            "holdfast phases design build review --allow design:build --allow build:review --allow review:build",
-        ),
-        writes=True,
-    ),
-    "complete-phase": Command(
-        "The present phase is done: go to the next.",
-        nothing,
-        _complete_phase,
-        ("holdfast complete-phase",),
-        writes=True,
-    ),
-    "skip-to": Command(
-        "Jump to any declared phase, with the reason.",
-        _skip_arguments,
-        _skip,
-        ('holdfast skip-to review --because "the build was done in another session"',),
-        writes=True,
-    ),
-    "phase": Command(
-        "Enter a phase, or show where the session stands.",
-        _arguments,
-        _phase,
-        ("holdfast phase", "holdfast phase build"),
-        writes=True,
+    "phase": group(
+        "Phases of the work: declare, enter, complete or skip them.",
+        {
+            "list": Command("Show the phases and the current one.", nothing, _list, ("holdfast phase list",)),
+            "enter": Command(
+                "Enter a phase.", _enter_arguments, _enter, ("holdfast phase enter build",), writes=True
+            ),
+            "complete": Command(
+                "Complete the current phase and enter the next.",
+                nothing,
+                _complete,
+                ("holdfast phase complete",),
+                writes=True,
+            ),
+            "skip": Command(
+                "Jump to any declared phase, with the reason.",
+                _skip_arguments,
+                _skip,
+                ('holdfast phase skip review --because "built in another session"',),
+                writes=True,
+            ),
+            "declare": Command(
+                "Declare the phases, and which may follow which.",
+                _declare_arguments,
+                _declare,
+                (
+                    "holdfast phase declare look fix prove",
+                    "holdfast phase declare design build --allow design:build",
+                ),
+                writes=True,
+            ),
+        },
     ),
 }

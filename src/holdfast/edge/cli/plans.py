@@ -11,13 +11,13 @@ from holdfast.workspace.session import Session
 
 
 def _id(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", nargs="?", help="the plan, such as PLAN-2 (default: the only one that waits)")
+    parser.add_argument("id", nargs="?", help="the plan, such as PLAN-2 (default: the only waiting one)")
 
 
 def _propose_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("title", help="the plan in one line")
     parser.add_argument("--text", help="the plan in full")
-    parser.add_argument("--supersedes", metavar="ID", help="the waiting plan that it takes the place of")
+    parser.add_argument("--supersedes", metavar="ID", help="the waiting plan that it replaces")
 
 
 def _propose(arguments: argparse.Namespace) -> Output:
@@ -29,7 +29,10 @@ def _propose(arguments: argparse.Namespace) -> Output:
             op=arguments.op,
             expect=arguments.expect,
         )
-        return done(f"{paint(receipt.id, 'bold')} waits for approval.", receipt)
+        return done(
+            f"Proposed {paint(receipt.id, 'bold')}. To approve: holdfast plan approve {receipt.id}",
+            receipt,
+        )
 
     return on_session(arguments, act)
 
@@ -44,7 +47,7 @@ def _approve(arguments: argparse.Namespace) -> Output:
         receipt = session.approve_plan(
             arguments.id, reason=arguments.because, op=arguments.op, expect=arguments.expect
         )
-        return done(f"{paint(receipt.id, 'bold')} is approved.", receipt)
+        return done(f"Approved {paint(receipt.id, 'bold')}.", receipt)
 
     return on_session(arguments, act)
 
@@ -59,20 +62,20 @@ def _reject(arguments: argparse.Namespace) -> Output:
         receipt = session.reject_plan(
             arguments.id, arguments.because, op=arguments.op, expect=arguments.expect
         )
-        return done(f"{paint(receipt.id, 'bold')} is rejected.", receipt)
+        return done(f"Rejected {paint(receipt.id, 'bold')}.", receipt)
 
     return on_session(arguments, act)
 
 
 def _edit_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", help="the new text of the plan")
-    parser.add_argument("--id", help="the plan, such as PLAN-2 (default: the only one that waits)")
+    parser.add_argument("--id", help="the plan, such as PLAN-2 (default: the only waiting one)")
 
 
 def _edit(arguments: argparse.Namespace) -> Output:
     def act(session: Session) -> Output:
         receipt = session.edit_plan(arguments.id, arguments.text, op=arguments.op, expect=arguments.expect)
-        return done(f"{paint(receipt.id, 'bold')} has a new text.", receipt)
+        return done(f"Changed {paint(receipt.id, 'bold')}.", receipt)
 
     return on_session(arguments, act)
 
@@ -104,33 +107,31 @@ def _show(arguments: argparse.Namespace) -> Output:
             contest for contest in contested.contests(state["registers"]) if contest["name"][:5] == "plan "
         ]
         data = {"open": list(plans["open"].values()), "closed": plans["closed"], "contested": contests}
-        return Output("\n".join(lines) or "No plan yet: holdfast plan propose TITLE puts one up.", data)
+        return Output("\n".join(lines) or "No plans. To propose one: holdfast plan propose TITLE", data)
 
     return on_session(arguments, act, publish=False)
 
 
 COMMANDS = {
     "plan": verbs(
-        "Plans that wait for approval: propose, edit, approve or reject them.",
+        "Plans: propose, edit, approve or reject them.",
         {
             "propose": Command(
-                "Put a plan up for approval.",
+                "Propose a plan for approval.",
                 _propose_arguments,
                 _propose,
-                (
-                    'holdfast plan propose "Move to SQLite in three steps" --text "1. copy 2. check 3. switch"',
-                ),
+                ('holdfast plan propose "Move to SQLite" --text "1. copy 2. check 3. switch"',),
                 writes=True,
             ),
             "approve": Command(
-                "The plan will be carried out.",
+                "Approve a plan.",
                 _approve_arguments,
                 _approve,
                 ("holdfast plan approve", "holdfast plan approve PLAN-2"),
                 writes=True,
             ),
             "reject": Command(
-                "The plan will not be carried out, and why.",
+                "Reject a plan, with the reason.",
                 _reject_arguments,
                 _reject,
                 ('holdfast plan reject --because "no rollback step"',),
@@ -144,7 +145,7 @@ COMMANDS = {
                 writes=True,
             ),
             "show": Command(
-                "Show the plans that wait and the last closed ones.",
+                "Show the waiting plans and the last closed ones.",
                 _show_arguments,
                 _show,
                 ("holdfast plan show",),

@@ -6,7 +6,7 @@ import argparse
 import os
 
 from holdfast.edge.cli.command import Command, Output, done, group, nothing, on_session
-from holdfast.edge.render import clean, paint, table, when
+from holdfast.edge.render import clean, paint, plural, table, when
 from holdfast.workspace.entries import stale_files
 from holdfast.workspace.session import Session
 
@@ -20,7 +20,10 @@ def given_path(text: str) -> str:
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", help="a file inside the project")
     parser.add_argument(
-        "--kind", choices=("context", "artifact"), default="context", help="what goes in, or what came out"
+        "--kind",
+        choices=("context", "artifact"),
+        default="context",
+        help="input (context, default) or output",
     )
 
 
@@ -32,7 +35,7 @@ def _add(arguments: argparse.Namespace) -> Output:
         entry = next(
             e for e in session.peek().state["references"]["open"].values() if e["commit"] == receipt.commit
         )
-        text = f"Referring to {paint(clean(entry['path']), 'bold')} ({entry['size']:,} bytes)."
+        text = f"Added {paint(clean(entry['path']), 'bold')} ({plural(entry['size'], 'byte')})."
         return done(text, receipt, reference=entry)
 
     return on_session(arguments, act)
@@ -42,12 +45,12 @@ def _list(arguments: argparse.Namespace) -> Output:
     def act(session: Session) -> Output:
         entries = sorted(session.peek().state["references"]["open"].values(), key=lambda e: str(e["path"]))
         if not entries:
-            return Output("The session refers to no file: holdfast ref add PATH.", {"references": []})
+            return Output("No files. To add one: holdfast ref add PATH", {"references": []})
         rows = [
             (clean(e["path"], 80), str(e["kind"]), f"{e['size']:,}", when(e["at"]), clean(e["by"], 30))
             for e in entries
         ]
-        return Output(table(rows, ("path", "kind", "bytes", "since", "by")), {"references": entries})
+        return Output(table(rows, ("path", "kind", "bytes", "since", "by"), keep=0), {"references": entries})
 
     return on_session(arguments, act, publish=False)
 
@@ -61,7 +64,7 @@ def _drop(arguments: argparse.Namespace) -> Output:
         known = session.peek().state["references"]["open"]
         path = arguments.path if arguments.path in known else given_path(arguments.path)
         receipt = session.unrefer(path, op=arguments.op, expect=arguments.expect)
-        return done("Dropped; the file itself is as it was.", receipt)
+        return done("Dropped the reference; the file is unchanged.", receipt)
 
     return on_session(arguments, act)
 
@@ -70,7 +73,7 @@ def _check(arguments: argparse.Namespace) -> Output:
     def act(session: Session) -> Output:
         stale = stale_files(session)
         lines = [f"{paint(clean(e['problem']), 'yellow')}  {clean(e['path'])}" for e in stale]
-        text = "\n".join(lines) or "Every file is as it was."
+        text = "\n".join(lines) or "All files are unchanged."
         return Output(text, {"stale": stale}, status=1 if stale else 0)
 
     return on_session(arguments, act, publish=False)
@@ -78,25 +81,25 @@ def _check(arguments: argparse.Namespace) -> Output:
 
 COMMANDS = {
     "ref": group(
-        "Files that matter to the session, by path, size and hash.",
+        "Files that the session refers to, by path, size and hash.",
         {
             "list": Command("List the files.", nothing, _list, ("holdfast ref list",)),
             "add": Command(
-                "Refer to a file as it is now.",
+                "Add a file as it is now.",
                 _add_arguments,
                 _add,
-                ("holdfast ref add docs/plan.md", "holdfast ref add build/report.html --kind artifact"),
+                ("holdfast ref add docs/plan.md", "holdfast ref add report.html --kind artifact"),
                 writes=True,
             ),
             "drop": Command(
-                "Refer to a file no longer.",
+                "Drop a file from the list.",
                 _drop_arguments,
                 _drop,
                 ("holdfast ref drop docs/plan.md",),
                 writes=True,
             ),
             "check": Command(
-                "Name every file that is gone or has changed.", nothing, _check, ("holdfast ref check",)
+                "List files that are missing or have changed.", nothing, _check, ("holdfast ref check",)
             ),
         },
     ),

@@ -7,18 +7,21 @@ import argparse
 from holdfast.edge.cli.command import Command, Output, done, group, nothing, on_project, open_here
 from holdfast.edge.cli.references import given_path
 from holdfast.edge.render import clean, paint, table, when
+from holdfast.errors import Usage
 from holdfast.typed import Any
 from holdfast.workspace.project import Project
 
 
 def _text_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", help="what holds from now on")
+    parser.add_argument("text", help="what applies from now on")
 
 
 def _order_add(arguments: argparse.Namespace) -> Output:
     def act(project: Project) -> Output:
         receipt = project.order(arguments.text, op=arguments.op, expect=arguments.expect)
-        return done(f"{paint(receipt.id, 'bold')} holds in every session until it is lifted.", receipt)
+        return done(
+            f"Recorded {paint(receipt.id, 'bold')}. It applies to every session until it is lifted.", receipt
+        )
 
     return on_project(arguments, act)
 
@@ -27,20 +30,20 @@ def _order_list(arguments: argparse.Namespace) -> Output:
     def act(project: Project) -> Output:
         orders = list(project.peek().state["orders"]["open"].values())
         lines = [f"{paint(o['id'], 'bold')}  {clean(o['text'])}  (by {clean(o['by'], 40)})" for o in orders]
-        return Output("\n".join(lines) or "There is no standing order.", {"orders": orders})
+        return Output("\n".join(lines) or "No standing orders.", {"orders": orders})
 
     return on_project(arguments, act)
 
 
 def _lift_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", help="the order, such as SO-2")
-    parser.add_argument("--reason", metavar="TEXT", help="why it no longer holds")
+    parser.add_argument("--reason", metavar="TEXT", help="why it no longer applies")
 
 
 def _order_lift(arguments: argparse.Namespace) -> Output:
     def act(project: Project) -> Output:
         receipt = project.lift(arguments.id, arguments.reason, op=arguments.op, expect=arguments.expect)
-        return done(f"{paint(receipt.id, 'bold')} is lifted.", receipt)
+        return done(f"Lifted {paint(receipt.id, 'bold')}.", receipt)
 
     return on_project(arguments, act)
 
@@ -49,7 +52,7 @@ def _control_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("control", nargs="?", help="the control that fired; without it, list the last ones")
     parser.add_argument("what", nargs="?", help="what it caught")
     parser.add_argument("--outcome", metavar="TEXT", help="what came of it")
-    parser.add_argument("--caught-by", metavar="NAME", help="who caught it (default: who writes this)")
+    parser.add_argument("--caught-by", metavar="NAME", help="who caught it (default: you)")
     parser.add_argument("--notes", metavar="TEXT", help="anything else")
 
 
@@ -64,7 +67,7 @@ def _control(arguments: argparse.Namespace) -> Output:
             op=arguments.op,
             expect=arguments.expect,
         )
-        return done(f"{paint(receipt.id, 'bold')} is in the catch log.", receipt)
+        return done(f"Recorded {paint(receipt.id, 'bold')}.", receipt)
 
     def show(project: Project) -> Output:
         controls = project.peek().state["controls"]
@@ -73,13 +76,15 @@ def _control(arguments: argparse.Namespace) -> Output:
                 c["id"],
                 when(c["at"]),
                 clean(c["control"], 30),
-                clean(c["what"], 60),
-                clean(c["outcome"] or "", 40),
+                clean(c["what"], 200),
+                clean(c["outcome"] or "", 200),
             )
             for c in controls["last"]
         ]
         text = (
-            table(rows, ("id", "when", "control", "caught", "outcome")) if rows else "No control has fired."
+            table(rows, ("id", "when", "control", "caught", "outcome"), keep=2)
+            if rows
+            else "No control has fired."
         )
         return Output(text, {"controls": controls["last"], "count": controls["count"]})
 
@@ -88,31 +93,34 @@ def _control(arguments: argparse.Namespace) -> Output:
 
 def _fact_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", help="what is true of the project")
-    check = parser.add_mutually_exclusive_group()
-    check.add_argument("--file-exists", metavar="PATH", help="it holds while there is this file")
-    check.add_argument("--file-missing", metavar="PATH", help="it holds while there is no such file")
-    check.add_argument("--file-unchanged", metavar="PATH", help="it holds while this file is as it is now")
-    check.add_argument("--branch-exists", metavar="NAME", help="it holds while there is this git branch")
-    check.add_argument("--commit-exists", metavar="SHA", help="it holds while there is this git commit")
+    check = parser.add_argument_group("how to check it, at most one")
+    check.add_argument("--file-exists", metavar="PATH", help="true while this file exists")
+    check.add_argument("--file-missing", metavar="PATH", help="true while this file does not exist")
+    check.add_argument("--file-unchanged", metavar="PATH", help="true while this file is unchanged")
+    check.add_argument("--branch-exists", metavar="NAME", help="true while this git branch exists")
+    check.add_argument("--commit-exists", metavar="SHA", help="true while this git commit exists")
+
+
+_CHECKS = ("file-exists", "file-missing", "file-unchanged", "branch-exists", "commit-exists")
 
 
 def _check_of(project: Project, arguments: argparse.Namespace) -> dict[str, Any] | None:
-    for kind in ("file-exists", "file-missing", "branch-exists", "commit-exists"):
-        value = getattr(arguments, kind.replace("-", "_"))
-        if value is not None:
-            return {kind: value}
-    if arguments.file_unchanged is not None:
+    given = {kind: getattr(arguments, kind.replace("-", "_")) for kind in _CHECKS}
+    wanted = {kind: value for kind, value in given.items() if value is not None}
+    if len(wanted) > 1:
+        raise Usage(f"A fact has one check, not {' and '.join(f'--{kind}' for kind in wanted)}.")
+    if "file-unchanged" in wanted:
         files = project.workspace.files(project.stream)
         found = files.look(files.name(given_path(arguments.file_unchanged)))
         return {"file-hash": {"path": found.path, "hash": found.hash}}
-    return None
+    return wanted or None
 
 
 def _fact_add(arguments: argparse.Namespace) -> Output:
     def act(project: Project) -> Output:
         check = _check_of(project, arguments)
         receipt = project.add_fact(arguments.text, check=check, op=arguments.op, expect=arguments.expect)
-        return done(f"{paint(receipt.id, 'bold')} is kept.", receipt)
+        return done(f"Recorded {paint(receipt.id, 'bold')}.", receipt)
 
     return on_project(arguments, act)
 
@@ -127,7 +135,7 @@ def _fact_list(arguments: argparse.Namespace) -> Output:
                 kind, value = next(iter(entry["check"].items()))
                 check = f"  [{kind} {clean(value['path'] if isinstance(value, dict) else value, 80)}]"
             lines.append(f"{paint(entry['id'], 'bold')}  {clean(entry['text'])}{check}")
-        return Output("\n".join(lines) or "No fact is kept.", {"facts": facts})
+        return Output("\n".join(lines) or "No facts.", {"facts": facts})
 
     return on_project(arguments, act)
 
@@ -135,20 +143,20 @@ def _fact_list(arguments: argparse.Namespace) -> Output:
 def _fact_drop(arguments: argparse.Namespace) -> Output:
     def act(project: Project) -> Output:
         receipt = project.drop_fact(arguments.id, arguments.reason, op=arguments.op, expect=arguments.expect)
-        return done(f"{paint(receipt.id, 'bold')} is dropped.", receipt)
+        return done(f"Dropped {paint(receipt.id, 'bold')}.", receipt)
 
     return on_project(arguments, act)
 
 
 def _fact_drop_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", help="the fact, such as F-7")
-    parser.add_argument("--reason", metavar="TEXT", help="why it is not kept any more")
+    parser.add_argument("--reason", metavar="TEXT", help="why it is dropped")
 
 
 def _prefer_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("key", nargs="?", help="what it is about; without it, list all preferences")
-    parser.add_argument("value", nargs="?", help="what you prefer; without it, show what is set")
-    parser.add_argument("--drop", action="store_true", help="have no preference any more")
+    parser.add_argument("value", nargs="?", help="the preference; without it, show what is set")
+    parser.add_argument("--drop", action="store_true", help="remove the preference")
 
 
 def _prefer(arguments: argparse.Namespace) -> Output:
@@ -158,11 +166,11 @@ def _prefer(arguments: argparse.Namespace) -> Output:
             known = dict(me.preferences)
             lines = [f"{paint(key, 'bold')}  {clean(value)}" for key, value in known.items()]
             return Output(
-                "\n".join(lines) or "No preference is set.", {"user": me.user, "preferences": known}
+                "\n".join(lines) or "No preferences are set.", {"user": me.user, "preferences": known}
             )
         if arguments.drop:
             receipt = me.unprefer(arguments.key, op=arguments.op, expect=arguments.expect)
-            return done("Dropped.", receipt, key=arguments.key)
+            return done("Dropped the preference.", receipt, key=arguments.key)
         if arguments.value is None:
             value = me.preference(arguments.key)
             shown = (
@@ -170,19 +178,19 @@ def _prefer(arguments: argparse.Namespace) -> Output:
             )
             return Output(shown, {"key": arguments.key, "value": value})
         receipt = me.prefer(arguments.key, arguments.value, op=arguments.op, expect=arguments.expect)
-        return done(f"Noted for {me.user}.", receipt, key=arguments.key, value=arguments.value)
+        return done(f"Set for {me.user}.", receipt, key=arguments.key, value=arguments.value)
 
 
 COMMANDS = {
     "order": group(
-        "Standing orders: they hold in every session.",
+        "Standing orders: they apply to every session.",
         {
             "list": Command("List the active orders.", nothing, _order_list, ("holdfast order list",)),
             "add": Command(
                 "Give a standing order.",
                 _text_arguments,
                 _order_add,
-                ('holdfast order add "Decisions go to a file before they are carried out"',),
+                ('holdfast order add "Record decisions before acting on them"',),
                 writes=True,
             ),
             "lift": Command(
@@ -195,31 +203,31 @@ COMMANDS = {
         },
     ),
     "control": Command(
-        "Write down that a control caught something, or list the last ones.",
+        "Record that a control caught something, or list the last.",
         _control_arguments,
         _control,
         (
-            'holdfast control review "a decision that was only in chat" --outcome "written down"',
+            'holdfast control review "a decision only in chat" --outcome "recorded"',
             "holdfast control",
         ),
         writes=True,
     ),
     "fact": group(
-        "What is true of the project, with how to check it.",
+        "Facts about the project, and how to check them.",
         {
             "list": Command("List the facts.", nothing, _fact_list, ("holdfast fact list",)),
             "add": Command(
-                "Keep a fact.",
+                "Record a fact.",
                 _fact_arguments,
                 _fact_add,
                 (
                     'holdfast fact add "Releases are cut from stable" --branch-exists stable',
-                    'holdfast fact add "The schema is in db/schema.sql" --file-exists db/schema.sql',
+                    'holdfast fact add "The schema is in db/" --file-exists db/schema.sql',
                 ),
                 writes=True,
             ),
             "drop": Command(
-                "Keep a fact no longer.",
+                "Drop a fact.",
                 _fact_drop_arguments,
                 _fact_drop,
                 ("holdfast fact drop F-7",),

@@ -39,7 +39,7 @@ def _mcp(arguments: argparse.Namespace) -> Output:
 
 COMMANDS = {
     "mcp": Command(
-        "Serve this workspace to clients of the Model Context Protocol.",
+        "Run the MCP server for this workspace.",
         _mcp_arguments,
         _mcp,
         ("holdfast mcp", "holdfast mcp --workspace ~/project", "holdfast mcp --http --port 8722"),

@@ -7,7 +7,7 @@ import argparse
 from holdfast.core import contested
 from holdfast.core.stream import last_part, owner, session_stream
 from holdfast.edge.cli.command import Command, Output, allow_secret, at_least, at_work, on_session, open_here
-from holdfast.edge.render import clean, paint, table, when
+from holdfast.edge.render import clean, fit, paint, plural, table, when
 from holdfast.errors import HoldfastError, Usage
 from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def _start_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("goal", help="what the session is for")
     parser.add_argument("--phases", metavar="A,B,C", help="the phases of the work, in order")
-    parser.add_argument("--op", metavar="TEXT", help="operation id: the same one twice starts one session")
+    parser.add_argument("--op", metavar="KEY", help="idempotency key: the same key twice starts one session")
     allow_secret(parser)
 
 
@@ -33,7 +33,7 @@ def _start(arguments: argparse.Namespace) -> Output:
     with open_here(arguments) as workspace:
         session = workspace.start(arguments.goal, phases=phases, op=arguments.op)
         at_work(session)
-        text = f"Session {paint(session.id, 'bold')} has begun and is the current one here."
+        text = f"Started session {paint(session.id, 'bold')} (current)."
         return Output(text, {"session": session.id, "user": session.user, "version": session.version})
 
 
@@ -63,10 +63,19 @@ def _stands(session: Session) -> Output:
 
 
 def _status_text(session: Session, shown: dict[str, Any]) -> str:
-    lines = [
+    version = session.peek().version
+    head = [
         paint(clean(shown["goal"], 300), "bold"),
-        f"session  {session.user}/{session.id}, version {session.peek().version}, {clean(shown['status'], 40)}",
+        f"session  {session.user}/{session.id}, version {version}, {clean(shown['status'], 40)}",
     ]
+    rest = [*_place_lines(shown), *_decision_lines(shown), *_open_lines(shown), *_other_lines(shown)]
+    rest.append(f"last     {when(shown['updated_at'])} by {clean(shown['updated_by'], 60)}")
+    return "\n".join([*map(fit, head), *_warnings(session, shown), *map(fit, rest)])
+
+
+def _warnings(session: Session, shown: dict[str, Any]) -> list[str]:
+    """Damage and contested values: never cut, however narrow the terminal is."""
+    lines = []
     for fault in session.peek().faults:
         lines.append(
             paint(f"damaged  {clean(fault.where)}: {clean(fault.what)}; see `holdfast doctor`", "red")
@@ -75,45 +84,56 @@ def _status_text(session: Session, shown: dict[str, Any]) -> str:
         rivals = ", ".join(f"{clean(r['value'], 60)} (by {clean(r['by'], 30)})" for r in contest["rivals"])
         said = f"{clean(contest['name'], 60)} is {clean(contest['value'], 60)}; also set: {rivals}"
         lines.append(paint(f"contested  {said}", "yellow"))
-    lines += _place_lines(shown)
+    return lines
+
+
+def _decision_lines(shown: dict[str, Any]) -> list[str]:
     decisions = shown["decisions"]
-    counted = f"{decisions['made']} made, {decisions['settled']} settled"
-    lines.append(f"decided  {counted}, {decisions['unsettled_count']} not confirmed")
-    lines += _things(decisions["unsettled"], decisions["unsettled_count"], "text", "holdfast recover")
-    for name, title in (
-        ("blockers", "blocked"),
-        ("next_actions", "next"),
-        ("loops", "loops"),
-        ("risks", "risks"),
-    ):
+    if not decisions["made"]:
+        return []
+    counted = f"{plural(decisions['made'], 'decision')}, {decisions['settled']:,} settled"
+    return [
+        f"decided  {counted}, {decisions['unsettled_count']:,} unsettled",
+        *_things(decisions["unsettled"], decisions["unsettled_count"], "text", "holdfast recover"),
+    ]
+
+
+_OPEN = (
+    ("blockers", "blocked", "text", "holdfast blocker list"),
+    ("next_actions", "next", "text", "holdfast next list"),
+    ("loops", "loops", "title", "holdfast loop list"),
+    ("risks", "risks", "text", "holdfast risk list"),
+)
+"""What can be open: the part of the state, its title, the field with its text, and the command that lists all."""
+
+
+def _open_lines(shown: dict[str, Any]) -> list[str]:
+    lines = []
+    for name, title, key, command in _OPEN:
         part = shown[name]
         if part["open_count"]:
-            lines.append(f"{title.ljust(8)} {part['open_count']}")
-            lines += _things(
-                part["open"], part["open_count"], "title" if name == "loops" else "text", "--json"
-            )
-    batches = shown["batches"]
+            lines.append(f"{title.ljust(8)} {part['open_count']:,}")
+            lines += _things(part["open"], part["open_count"], key, command)
+    return lines
+
+
+def _other_lines(shown: dict[str, Any]) -> list[str]:
+    """Batches, imports, archive and token budget: what there is of them."""
+    lines = []
+    batches, imports, budget = shown["batches"], shown["imports"], shown["budget"]
     if batches["open_count"]:
-        lines.append(f"batches  {batches['open_count']}")
-        for batch in batches["open"]:
-            lines.append(
-                f"  {paint(clean(batch['id'], 30), 'yellow')}  {clean(batch['title'], 80)}: {_far(batch)}"
-            )
-    if shown["imports"]["last"]:
-        last = shown["imports"]["last"]
-        lines.append(
-            f"imported {shown['imports']['count']}, last {clean(last['file'], 80)}: {last['taken']:,} taken, "
-            f"{last['left']:,} lines left"
-        )
+        lines.append(f"batches  {batches['open_count']:,}")
+    for batch in batches["open"]:
+        name = paint(clean(batch["id"], 30), "yellow")
+        lines.append(f"  {name}  {clean(batch['title'], 80)}: {_far(batch)}")
+    if last := imports["last"]:
+        done = f"{last['taken']:,} imported, {plural(last['left'], 'line')} skipped"
+        lines.append(f"imports  {imports['count']:,}, last {clean(last['file'], 80)}: {done}")
     if shown["archived_at"]:
-        lines.append(
-            paint(f"archived {when(shown['archived_at'])}; `holdfast restore` takes it out", "yellow")
-        )
-    if shown["budget"] and shown["budget"]["total"]:
-        budget = shown["budget"]
+        lines.append(paint(f"archived {when(shown['archived_at'])}; to restore: holdfast restore", "yellow"))
+    if budget and budget["total"]:
         lines.append(f"tokens   {budget['used']:,} of {budget['total']:,}, {clean(budget['zone'], 20)}")
-    lines.append(f"last     {when(shown['updated_at'])} by {clean(shown['updated_by'], 60)}")
-    return "\n".join(lines)
+    return lines
 
 
 def _far(batch: dict[str, Any]) -> str:
@@ -127,9 +147,7 @@ def _place_lines(shown: dict[str, Any]) -> list[str]:
     if shown["task"]:
         lines.append(f"task     {clean(shown['task']['id'], 30)} {clean(shown['task']['title'], 100)}")
     if shown["discussion"]:
-        lines.append(
-            f"aside    discussing {clean(shown['discussion']['topic'], 100)}; `holdfast return` goes back"
-        )
+        lines.append(f"aside    {clean(shown['discussion']['topic'], 60)}; to go back: holdfast return")
     if shown["checkpoint"]:
         lines.append(
             f"saved    {when(shown['checkpoint']['at'])} {clean(shown['checkpoint']['message'], 100)}"
@@ -149,9 +167,9 @@ def _things(entries: list[dict[str, Any]], count: int, key: str, more: str) -> l
 def _resume_arguments(parser: argparse.ArgumentParser) -> None:
     _brief_arguments(parser)
     parser.add_argument(
-        "--claim", action="store_true", help="take the handoff on; refused if somebody else has it"
+        "--claim", action="store_true", help="claim the handoff; refused if somebody else has it"
     )
-    parser.add_argument("--take-over", action="store_true", help="with --claim: also from the one who has it")
+    parser.add_argument("--take-over", action="store_true", help="with --claim: take it from whoever has it")
 
 
 def _resume(arguments: argparse.Namespace) -> Output:
@@ -177,14 +195,14 @@ def _resume(arguments: argparse.Namespace) -> Output:
         at_work(session)
         if not why:
             return output
-        text = f"Going on with {session.user}/{session.id}: {why}.\n\n{output.text}"
+        text = f"Resuming {session.user}/{session.id}: {why}.\n\n{output.text}"
         return output._replace(text=text, data={**output.data, "why": why})
 
     return on_session(arguments, act)
 
 
 def _if_writable(workspace: Workspace, what: str, write: Callable[[], object]) -> None:
-    """Where only reading is allowed a session can still be read: what could not be written beside it is told."""
+    """In a read-only workspace a session can still be read: what could not be written is reported."""
     try:
         write()
     except (HoldfastError, OSError) as error:
@@ -203,9 +221,7 @@ def _resumed(session: Session, budget: int | None = None, claimed: Receipt | Non
         since = (
             f"You have {claimed.id}, claimed as {clean(held['claimed_by'], 60)} at {when(held['claimed_at'])}"
         )
-        note = (
-            "; if that was not you, somebody else is at work under the same name" if claimed.repeated else ""
-        )
+        note = "; if that was not you, somebody else works under the same name" if claimed.repeated else ""
         text = f"{since}{note}.\n\n{text}"
         data["claim"] = {
             "id": claimed.id,
@@ -232,7 +248,7 @@ def _brief_arguments(parser: argparse.ArgumentParser) -> None:
         "--budget",
         type=int,
         metavar="TOKENS",
-        help="how large the packet may be (default: 2000; at least 300)",
+        help="size limit of the text (default: 2000; at least 300)",
     )
 
 
@@ -241,12 +257,12 @@ def _brief(arguments: argparse.Namespace) -> Output:
 
 
 def _sessions_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--user", help="only this user's")
+    parser.add_argument("--user", help="only sessions of this user")
     parser.add_argument(
         "--limit", type=at_least(1), default=20, metavar="N", help="how many to show (default: 20)"
     )
-    parser.add_argument("--all", action="store_true", help="look into every worktree and branch")
-    parser.add_argument("--archived", action="store_true", help="the archived ones")
+    parser.add_argument("--all", action="store_true", help="include every worktree and branch")
+    parser.add_argument("--archived", action="store_true", help="list archived sessions")
 
 
 def _sessions(arguments: argparse.Namespace) -> Output:
@@ -259,47 +275,56 @@ def _sessions(arguments: argparse.Namespace) -> Output:
             streams, total = workspace.page(arguments.user, arguments.limit)
         more = not arguments.archived and workspace.has_archive()
         current = workspace.current()
-        rows = []
-        for stream in streams:
-            state = Handle(workspace, stream).peek().state
-            rows.append(
-                {
-                    "session": last_part(stream),
-                    "user": owner(stream),
-                    "goal": contested.value(state["registers"], "goal", ""),
-                    "phase": contested.value(state["registers"], "phase"),
-                    "updated_at": state["updated"],
-                    "unsettled": len(state["decisions"]["open"]),
-                    "current": current == f"{owner(stream)}/{last_part(stream)}",
-                    "archived_at": (state["archived"] or {}).get("at"),
-                }
-            )
+        rows = [_row(workspace, stream, current) for stream in streams]
     if not arguments.archived:
         rows.sort(key=lambda row: row["updated_at"] or "", reverse=True)
-    if not rows and (arguments.archived or more):
-        said = "--archived shows what is archived." if more else "Nothing is archived."
-        return Output(f"No sessions here. {said}", {"sessions": [], "total": 0})
+    data = {"sessions": rows, "total": total if rows else 0}
     if not rows:
-        said = "holdfast start GOAL begins one; --all looks into other branches and worktrees."
-        return Output(f"No sessions here: {said}", {"sessions": [], "total": 0})
+        return Output("No archived sessions." if arguments.archived else _none(more), data)
+    text = _listed(rows)
+    if total > len(rows):
+        text += f"\n{total - len(rows):,} more: --limit N shows them."
+    return Output(f"{text}\n{_ARCHIVED}" if more else text, data)
+
+
+_ARCHIVED = "Archived sessions: --archived lists them."
+
+
+def _none(archived: bool) -> str:
+    """The answer where there is no session, and where to look for one."""
+    first = _ARCHIVED if archived else "To start one: holdfast start GOAL"
+    return f"No sessions here. {first}\nOther branches and worktrees: holdfast sessions --all"
+
+
+def _row(workspace: Workspace, stream: str, current: str | None) -> dict[str, Any]:
+    state = Handle(workspace, stream).peek().state
+    return {
+        "session": last_part(stream),
+        "user": owner(stream),
+        "goal": contested.value(state["registers"], "goal", ""),
+        "phase": contested.value(state["registers"], "phase"),
+        "updated_at": state["updated"],
+        "unsettled": len(state["decisions"]["open"]),
+        "current": current == f"{owner(stream)}/{last_part(stream)}",
+        "archived_at": (state["archived"] or {}).get("at"),
+    }
+
+
+def _listed(rows: list[dict[str, Any]]) -> str:
+    several = len({row["user"] for row in rows}) > 1
     cells = [
         (
             "→" if row["current"] else " ",
             row["session"],
-            row["user"],
+            row["user"] if several else "",
             when(row["updated_at"]),
             clean(row["phase"] or "", 20),
             str(row["unsettled"] or ""),
-            clean(row["goal"], 60),
+            clean(row["goal"], 200),
         )
         for row in rows
     ]
-    text = table(cells, (" ", "session", "user", "last commit", "phase", "open", "goal"))
-    if total > len(rows):
-        text += f"\n{total - len(rows)} more: --limit N shows them."
-    if more:
-        text += "\nThere are archived sessions: --archived shows them."
-    return Output(text, {"sessions": rows, "total": total})
+    return table(cells, (" ", "session", "user", "last commit", "phase", "unsettled", "goal"), keep=4)
 
 
 def _archived(workspace: Workspace, user: str | None, limit: int) -> tuple[list[str], int]:
@@ -321,19 +346,21 @@ def _everywhere(workspace: Workspace, user: str | None, limit: int) -> Output:
             row["session"],
             row["user"],
             ", ".join(clean(place, 60) for place in row["places"]),
-            clean(row["goal"] or "", 60),
+            clean(row["goal"] or "", 200),
         )
         for row in rows
     ]
     text = (
-        table(cells, ("session", "user", "where", "goal"))
+        table(cells, ("session", "user", "where", "goal"), keep=2)
         if rows
         else "No sessions in any worktree or branch."
     )
     if len(found) > len(rows):
-        text += f"\n{len(found) - len(rows)} more: --limit N shows them."
+        text += f"\n{len(found) - len(rows):,} more: --limit N shows them."
     if any("kept" in row["places"] for row in rows):
-        text += "\nkept: git has removed commits of it here, which are not lost; `holdfast heal` brings them back."
+        text += (
+            "\nkept: git removed commits of it here; they are not lost, and `holdfast heal` restores them."
+        )
     return Output(text, {"sessions": rows, "total": len(found)})
 
 
@@ -352,14 +379,14 @@ def _switch(arguments: argparse.Namespace) -> Output:
         session = workspace.switch(arguments.id)
         at_work(session)
         return Output(
-            f"{session.user}/{session.id} is now the current session here.",
+            f"Switched to session {session.user}/{session.id}.",
             {"session": session.id, "user": session.user},
         )
 
 
 COMMANDS = {
     "start": Command(
-        "Begin a session and make it the current one.",
+        "Start a session and make it the current one.",
         _start_arguments,
         _start,
         (
@@ -374,26 +401,26 @@ COMMANDS = {
         ("holdfast status", "holdfast status --json"),
     ),
     "resume": Command(
-        "Show what a successor needs to go on, and take a handoff on.",
+        "Show what is needed to continue; claim a handoff.",
         _resume_arguments,
         _resume,
         ("holdfast resume", "holdfast resume --claim", "holdfast resume --budget 800"),
         writes=True,
     ),
     "brief": Command(
-        "Print the packet with which a fresh agent can go on; nothing is written.",
+        "Print the context that a new agent needs; writes nothing.",
         _brief_arguments,
         _brief,
         ("holdfast brief", "holdfast brief --budget 800 --json"),
     ),
     "sessions": Command(
-        "List the sessions of this workspace, newest first.",
+        "List the sessions, newest first.",
         _sessions_arguments,
         _sessions,
         ("holdfast sessions", "holdfast sessions --user alice --limit 100", "holdfast sessions --all"),
     ),
     "switch": Command(
-        "Make another session the current one here.",
+        "Make another session the current one.",
         _switch_arguments,
         _switch,
         ("holdfast switch 2026-01-21-a1b2c3d4", "holdfast switch a1b2"),

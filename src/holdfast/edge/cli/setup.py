@@ -12,7 +12,7 @@ from holdfast.edge.render import clean, paint
 
 def _init_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "folder", nargs="?", help="the project's folder (default: the git repository's root, or here)"
+        "folder", nargs="?", help="the project's folder (default: the root of the git repository, or here)"
     )
     parser.add_argument(
         "--views",
@@ -22,19 +22,18 @@ def _init_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--merge-driver",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help="have this clone merge views without conflicts (asked on a terminal)",
+        action="store_true",
+        help="register a git merge driver for STATE.md and state.json in this clone",
     )
     parser.add_argument(
         "--install",
         metavar="HOST",
         action="append",
-        help="put hooks into an agent host's settings here, as `holdfast install` does; auto: all that are found "
+        help="add hooks to an agent's settings, as `holdfast install` does; auto: all agents that are found "
         "(asked on a terminal)",
     )
     parser.add_argument(
-        "--commit-hook", action="store_true", help="name the session in the message of every git commit"
+        "--commit-hook", action="store_true", help="add the session to the message of every git commit"
     )
 
 
@@ -42,23 +41,27 @@ def _init(arguments: argparse.Namespace) -> Output:
     from holdfast.workspace.setup import init
 
     root, made = init(arguments.folder or os.getcwd(), given=arguments.folder is not None)
-    told = _tell_git(root, arguments)
-    hosts, shown = _tell_hosts(root, arguments, made=bool(made))
-    if not made:
-        text = f"{root} is a workspace already{'' if told or shown else '; nothing was changed'}."
+    told = _configure_git(root, arguments)
+    hosts, shown = _configure_hosts(root, arguments, made=bool(made))
+    if made:
+        lines = [
+            f"Created {os.path.basename(root)}/ in {clean(os.path.dirname(root))}.",
+            "Next: " + paint('holdfast start "GOAL"', "bold"),
+            "Then: " + paint('holdfast decide "WHAT" --because "WHY"', "bold"),
+        ]
     else:
-        text = f"{root} is ready. Next: {paint('holdfast start GOAL', 'bold')}"
+        lines = [f"{clean(root)} exists already{'' if told or shown else '; nothing was changed'}."]
     warnings = []
     if os.environ.get("HOLDFAST_URL"):
         warnings.append(
-            "HOLDFAST_URL is set: commands use what it names, not this folder, until it is unset."
+            "HOLDFAST_URL is set: until it is unset, commands use that workspace and not this folder."
         )
     data = {"workspace": root, "made": made, "git": told, "hosts": hosts, "warnings": warnings}
-    return Output("\n".join([text, *told, *shown, *(paint(line, "yellow") for line in warnings)]), data)
+    return Output("\n".join([*told, *shown, *lines, *(paint(line, "yellow") for line in warnings)]), data)
 
 
-def _tell_hosts(root: str, arguments: argparse.Namespace, *, made: bool) -> tuple[list[str], list[str]]:
-    """Put hooks into the settings of agent hosts, only if asked to; returns which, and what to say."""
+def _configure_hosts(root: str, arguments: argparse.Namespace, *, made: bool) -> tuple[list[str], list[str]]:
+    """Add hooks to the settings of agent hosts, only with consent; returns which, and what to print."""
     wanted = arguments.install
     if wanted is None and (not made or arguments.json or not _is_terminal()):
         return [], []
@@ -69,7 +72,7 @@ def _tell_hosts(root: str, arguments: argparse.Namespace, *, made: bool) -> tupl
     place = Place(False, os.path.dirname(root), os.path.expanduser("~"), os.environ)
     if wanted is None:
         found = present(place)
-        question = f"Put hooks into this project's settings of {', '.join(found)}, so that agents remember?"
+        question = f"Add holdfast to this project's settings of {', '.join(found)}?"
         wanted = found if found and _agreed(question) else []
     elif "auto" in wanted:
         wanted = [*(host for host in wanted if host != "auto"), *present(place)]
@@ -79,30 +82,18 @@ def _tell_hosts(root: str, arguments: argparse.Namespace, *, made: bool) -> tupl
     return done.hosts, [install_output(done).text]
 
 
-def _tell_git(root: str, arguments: argparse.Namespace) -> list[str]:
-    """What the clone was told, each only with consent."""
+def _configure_git(root: str, arguments: argparse.Namespace) -> list[str]:
+    """Configure git as the options say; returns what was done."""
     from holdfast.git import integration
 
     told = []
     if arguments.views == "local" and integration.keep_views_local(root):
-        told.append("Views stay out of git.")
-    driver = arguments.merge_driver
-    if driver is None and arguments.views != "local" and not arguments.json:
-        driver = _ask(root)
-    if driver and integration.register_driver(root):
-        told.append("This clone merges views without conflicts.")
+        told.append("STATE.md and state.json stay out of git.")
+    if arguments.merge_driver and integration.register_driver(root):
+        told.append("Registered the merge driver in this clone.")
     if arguments.commit_hook:
         told.append(integration.install_hook(root))
     return told
-
-
-def _ask(root: str) -> bool:
-    """Ask a person at a terminal, once: everybody else has said no by saying nothing."""
-    from holdfast.git.integration import has_driver, in_git
-
-    if not _is_terminal() or not in_git(root) or has_driver(root):
-        return False
-    return _agreed("Register a merge driver in this clone's git config, so that views never conflict?")
 
 
 def _is_terminal() -> bool:
@@ -120,7 +111,7 @@ def _agreed(question: str) -> bool:
 
 
 def _doctor_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--fix", action="store_true", help="mend what can be mended without losing anything")
+    parser.add_argument("--fix", action="store_true", help="repair what can be repaired without loss")
 
 
 def _doctor(arguments: argparse.Namespace) -> Output:
@@ -133,14 +124,14 @@ def _doctor(arguments: argparse.Namespace) -> Output:
         action = f" ({clean(hints.text(fault.action))})" if fault.action else ""
         lines.append(f"{mark}  {clean(fault.where)}: {clean(fault.what)}{action}")
     if not serious:
-        lines.append(paint("The workspace is sound.", "green"))
+        lines.append(paint("No damage found.", "green"))
     data = {"faults": [fault.as_json(hints.text) for fault in faults]}
     return Output("\n".join(lines), data, status=5 if serious else 0)
 
 
 COMMANDS = {
     "init": Command(
-        "Make a workspace in this project. What is there already is left as it is.",
+        "Set up holdfast in this project.",
         _init_arguments,
         _init,
         (
@@ -151,9 +142,10 @@ COMMANDS = {
         ),
     ),
     "doctor": Command(
-        "Look the workspace over; name everything that is damaged.",
+        "Check the workspace for damage.",
         _doctor_arguments,
         _doctor,
         ("holdfast doctor", "holdfast doctor --fix"),
+        repairs=True,
     ),
 }

@@ -19,11 +19,11 @@ def _current(session: Session) -> str | None:
 
 
 def _moved(session: Session, said: str, receipt: Receipt) -> Output:
-    """What a command says that may have moved on to another task."""
+    """The answer of a command that may have changed the current task."""
     state = session.peek().state
     entry = concept.current(state)
-    now = f"Now: {entry['id']} {clean(entry['title'], 80)}" if entry else "No task is current."
-    return done(f"{paint(receipt.id, 'bold')} {said}. {now}", receipt, current=entry["id"] if entry else None)
+    now = f"Now: {entry['id']} {clean(entry['title'], 80)}" if entry else "No current task."
+    return done(f"{said} {paint(receipt.id, 'bold')}. {now}", receipt, current=entry["id"] if entry else None)
 
 
 def _id(
@@ -33,7 +33,7 @@ def _id(
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("title", help="what is to be done")
+    parser.add_argument("title", help="what to do")
     parser.add_argument(
         "--after", action="append", default=[], metavar="ID", help="a task to wait for; repeatable"
     )
@@ -44,7 +44,7 @@ def _add(arguments: argparse.Namespace) -> Output:
         receipt = session.add_task(
             arguments.title, depends_on=arguments.after, op=arguments.op, expect=arguments.expect
         )
-        return done(f"{paint(receipt.id, 'bold')} is added.", receipt)
+        return done(f"Added {paint(receipt.id, 'bold')}.", receipt)
 
     return on_session(arguments, act)
 
@@ -56,7 +56,7 @@ def _start_arguments(parser: argparse.ArgumentParser) -> None:
 def _start(arguments: argparse.Namespace) -> Output:
     def act(session: Session) -> Output:
         receipt = session.start_task(arguments.id, op=arguments.op, expect=arguments.expect)
-        return done(f"{paint(receipt.id, 'bold')} is the current task.", receipt, current=_current(session))
+        return done(f"Started {paint(receipt.id, 'bold')} (current).", receipt, current=_current(session))
 
     return on_session(arguments, act)
 
@@ -71,7 +71,7 @@ def _done(arguments: argparse.Namespace) -> Output:
         receipt = session.complete_task(
             arguments.id, arguments.result, op=arguments.op, expect=arguments.expect
         )
-        return _moved(session, "is done", receipt)
+        return _moved(session, "Completed", receipt)
 
     return on_session(arguments, act)
 
@@ -86,7 +86,7 @@ def _skip(arguments: argparse.Namespace) -> Output:
         receipt = session.skip_task(
             arguments.id, reason=arguments.because, op=arguments.op, expect=arguments.expect
         )
-        return _moved(session, "is skipped", receipt)
+        return _moved(session, "Skipped", receipt)
 
     return on_session(arguments, act)
 
@@ -96,7 +96,7 @@ def _block(arguments: argparse.Namespace) -> Output:
         receipt = session.block_task(
             arguments.id, reason=arguments.because, op=arguments.op, expect=arguments.expect
         )
-        return done(f"{paint(receipt.id, 'bold')} is blocked.", receipt)
+        return done(f"Blocked {paint(receipt.id, 'bold')}.", receipt)
 
     return on_session(arguments, act)
 
@@ -104,15 +104,13 @@ def _block(arguments: argparse.Namespace) -> Output:
 def _unblock(arguments: argparse.Namespace) -> Output:
     def act(session: Session) -> Output:
         receipt = session.unblock_task(arguments.id, op=arguments.op, expect=arguments.expect)
-        return done(f"{paint(receipt.id, 'bold')} is no longer blocked.", receipt)
+        return done(f"Unblocked {paint(receipt.id, 'bold')}.", receipt)
 
     return on_session(arguments, act)
 
 
 def _list_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--results", action="store_true", help="what the completed tasks left behind, in full"
-    )
+    parser.add_argument("--results", action="store_true", help="the results of completed tasks, in full")
 
 
 def _list(arguments: argparse.Namespace) -> Output:
@@ -127,7 +125,7 @@ def _list(arguments: argparse.Namespace) -> Output:
             "added": tasks["opened"],
             "done": tasks["done"],
         }
-        lines = [_table(state)] if tasks["open"] else ["No open task."]
+        lines = [_table(state)] if tasks["open"] else ["No open tasks."]
         if tasks["done"]:
             lines.append(f"{tasks['done']} closed; the last: {_closed(tasks['closed'][-1])}")
         if arguments.results:
@@ -146,15 +144,15 @@ def _table(state: dict[str, Any]) -> str:
     for entry in state["tasks"]["open"].values():
         waiting = concept.waits_for(state, entry)
         note = (
-            clean(entry["blocked_by"], 60)
+            clean(entry["blocked_by"], 200)
             if entry["blocks"]
             else f"after {', '.join(waiting)}"
             if waiting
             else ""
         )
         mark = "→" if entry["id"] == current else " "
-        rows.append((mark, entry["id"], entry["status"], clean(entry["title"], 60), note))
-    return table(rows, (" ", "task", "status", "title", "waits for"))
+        rows.append((mark, entry["id"], entry["status"], clean(entry["title"], 200), note))
+    return table(rows, (" ", "task", "status", "title", "waits for"), keep=3)
 
 
 def _closed(entry: dict[str, Any]) -> str:
@@ -164,7 +162,7 @@ def _closed(entry: dict[str, Any]) -> str:
 
 COMMANDS = {
     "task": verbs(
-        "Steps of the work: add them, start, complete, skip or block them.",
+        "Steps of the work: add, start, complete, skip or block them.",
         {
             "add": Command(
                 "Add a task at the end.",
@@ -174,42 +172,42 @@ COMMANDS = {
                 writes=True,
             ),
             "start": Command(
-                "Begin a task, which makes it the current one.",
+                "Start a task and make it the current one.",
                 _start_arguments,
                 _start,
                 ("holdfast task start T-1", "holdfast task start"),
                 writes=True,
             ),
             "done": Command(
-                "Complete a task; the next that is ready becomes the current one.",
+                "Complete a task; the next ready one becomes current.",
                 _done_arguments,
                 _done,
                 ('holdfast task done --result "214 rows migrated"', "holdfast task done T-4"),
                 writes=True,
             ),
             "skip": Command(
-                "Leave a task out, with the reason.",
+                "Skip a task, with the reason.",
                 _reason_arguments,
                 _skip,
                 ('holdfast task skip T-5 --because "the customer dropped it"',),
                 writes=True,
             ),
             "block": Command(
-                "Say what keeps a task from going on.",
+                "Block a task, with the reason.",
                 _reason_arguments,
                 _block,
                 ('holdfast task block T-2 --because "no access to staging"',),
                 writes=True,
             ),
             "unblock": Command(
-                "Nothing keeps the task from going on any more.",
+                "Unblock a task.",
                 _id,
                 _unblock,
                 ("holdfast task unblock T-2",),
                 writes=True,
             ),
             "list": Command(
-                "Show the open tasks and the last closed one.",
+                "List the open tasks and the last closed one.",
                 _list_arguments,
                 _list,
                 ("holdfast task list", "holdfast task list --results --json"),

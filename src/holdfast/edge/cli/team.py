@@ -1,4 +1,4 @@
-"""heal, who, claim, release, hook-commit-message: working beside others, in git."""
+"""heal, who, claim, release, hook-commit-message."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 
 from holdfast.edge.cli import hints
 from holdfast.edge.cli.command import Command, Output, nothing, open_here
-from holdfast.edge.render import clean, paint, table, when
+from holdfast.edge.render import clean, paint, recently, table, when
 from holdfast.errors import HoldfastError, Refused
 from holdfast.typed import Any
 
@@ -21,7 +21,7 @@ def _heal(arguments: argparse.Namespace) -> Output:
         action = hints.text(fault.action)
         lines.append(f"{mark}  {clean(fault.where)}: {clean(fault.what)} ({clean(action)})")
     if not faults:
-        lines.append("There was nothing to heal.")
+        lines.append("Nothing to heal.")
     return Output(
         "\n".join(lines),
         {"faults": [fault.as_json(hints.text) for fault in faults]},
@@ -42,22 +42,20 @@ def _who(arguments: argparse.Namespace) -> Output:
             paint(person["state"], "green" if person["state"] == "alive" else "dim"),
             clean(person["by"], 30) + (" (you)" if person["me"] else ""),
             clean(person["session"] or "", 60) + (" (lease)" if person["lease"] else ""),
-            when(person["since"]),
-            when(person["seen"]),
+            recently(person["since"]),
+            recently(person["seen"]),
             clean(person["worktree"], 60),
             clean(", ".join(person["claims"]), 60),
         )
         for person in people
     ]
     text = (
-        table(cells, ("", "who", "session", "since", "seen", "where", "claims"))
+        table(cells, ("", "who", "session", "since", "seen", "where", "claims"), keep=5)
         if people
-        else "Nobody is here."
+        else "Nobody is working here."
     )
     if not shared:
-        text += (
-            "\nOther worktrees do not see who is here: the git directory cannot be written, or there is none."
-        )
+        text += "\nNot shown in other worktrees: no writable git directory."
     return Output(text, {"people": people, "shared": shared})
 
 
@@ -68,7 +66,7 @@ def _claim_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--anyway",
         action="store_true",
-        help="also if somebody else works on them; a session: if you know that its holder elsewhere is gone",
+        help="claim even if somebody else works on it",
     )
 
 
@@ -80,7 +78,7 @@ def _claim(arguments: argparse.Namespace) -> Output:
             lease = presence.lease(f"{session.user}/{session.id}", anyway=arguments.anyway)
             presence.beat(f"{session.user}/{session.id}")
             return Output(
-                f"You hold {session.user}/{session.id}, number {lease.number}.",
+                f"Claimed session {session.user}/{session.id} (lease {lease.number}).",
                 {"session": session.id, "number": lease.number},
             )
         taken = presence.claim(arguments.paths, anyway=arguments.anyway)
@@ -96,18 +94,18 @@ def _claim(arguments: argparse.Namespace) -> Output:
         others = ", ".join(sorted({clean(entry["by"], 60) for entry in taken}))
         refusal = Refused(
             f"Nothing was claimed: {others} works there.",
-            hint="Work on something else, or talk to them; --anyway claims it all the same.",
+            hint="Work on something else, or talk to them; --anyway claims it regardless.",
         )
         data: dict[str, Any] = {"taken": taken, "claimed": [], "error": refusal.as_json(hints.text)}
         return Output(
             "\n".join([*lines, refusal.message, hints.text(refusal.hint)]), data, status=refusal.status
         )
-    lines.append(f"Claimed: {clean(', '.join(arguments.paths), 300)}")
+    lines.append(f"Claimed {clean(', '.join(arguments.paths), 300)}.")
     return Output("\n".join(lines), {"taken": taken, "claimed": arguments.paths})
 
 
 def _release_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="what to give back (none: everything)")
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="what to release (none: everything)")
 
 
 def _release(arguments: argparse.Namespace) -> Output:
@@ -123,8 +121,8 @@ def _release(arguments: argparse.Namespace) -> Output:
                     presence.lease(name).release()
                     given.append(name)
             except HoldfastError:
-                pass  # no session here: then there is no lease to give back either
-    return Output(f"Given back: {clean(', '.join(given)) or 'nothing'}", {"released": given})
+                pass  # no session here, so no lease to release
+    return Output(f"Released {clean(', '.join(given)) or 'nothing'}.", {"released": given})
 
 
 def _hook_arguments(parser: argparse.ArgumentParser) -> None:
@@ -149,31 +147,32 @@ def _hook(arguments: argparse.Namespace) -> Output:
 
 COMMANDS = {
     "heal": Command(
-        "Put right what a merge left in our files, and stage it: conflicts, stale views, lost segments.",
+        "Repair what a git merge, rebase or reset left, and stage it.",
         nothing,
         _heal,
         ("holdfast heal",),
+        repairs=True,
     ),
     "who": Command(
-        "Show who works on what in all worktrees of this repository, alive or gone.",
+        "Show who works on what, in all worktrees.",
         nothing,
         _who,
         ("holdfast who", "holdfast who --json"),
     ),
     "claim": Command(
-        "Say which files you work on, so that others are warned; without a path, hold the session.",
+        "Claim files or the session, so that others are warned.",
         _claim_arguments,
         _claim,
         ("holdfast claim src/billing", "holdfast claim"),
     ),
     "release": Command(
-        "Give back what you claimed.",
+        "Release what you claimed.",
         _release_arguments,
         _release,
         ("holdfast release", "holdfast release src/billing"),
     ),
     "hook-commit-message": Command(
-        "Name the current session in a git commit's message; called by the hooks of `init --commit-hook`.",
+        "Add the session to a git commit message (git hook).",
         _hook_arguments,
         _hook,
         ("holdfast hook-commit-message .git/COMMIT_EDITMSG",),

@@ -6,7 +6,6 @@ from holdfast.edge.cli import hints as cli
 from holdfast.errors import Hint, Use
 
 FORMS = {
-    "complete": "act(action=/complete)",
     "continue": "act(action=/continue)",
     "discuss": "act(action=/discuss TOPIC)",
     "do": "act()",

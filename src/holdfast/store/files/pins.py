@@ -81,8 +81,6 @@ def mirror(place: Place, stream: str, path: str) -> None:
     """Copy what was appended to a segment since the last call. A link shares the segment's bytes, so it does not help
     against a program that cuts the file in place. A segment that no longer continues its copy is left alone: the copy
     is what knows more. The caller holds the stream's lock."""
-    if place.head.common is None:
-        return
     for folder in folders(place, COPIES):
         target = os.path.join(folder, stream.replace("/", "+"), os.path.basename(path))
         try:
@@ -117,10 +115,6 @@ def continues(place: Place, source: int, copy: int, have: int) -> bool:
     return durable.read_range(place.fs, source, start, have) == durable.read_range(
         place.fs, copy, start, have
     )
-
-
-def is_copy(path: str) -> bool:
-    return os.path.basename(os.path.dirname(os.path.dirname(path))) == COPIES
 
 
 def knows_more(place: Place, stream: str, writer: str, state: WriterState | None, listed: list[str]) -> bool:
@@ -173,21 +167,21 @@ def _note_place(place: Place, writer: str) -> None:
         durable.replace(place.fs, path, f"{place.root}\n".encode(), tag=place.tag, durable=False)
 
 
-def links(place: Place) -> list[tuple[str, str]]:
-    """Every kept segment: its stream and the path of the link."""
+def links(place: Place, name: str = FOLDER) -> list[tuple[str, str]]:
+    """Every link, or copy, of a segment: its stream and its path."""
     return [
         (stream, path)
-        for stream, paths in held(place)
+        for stream, paths in held(place, name)
         for path in paths
         if segments.is_segment(os.path.basename(path))
     ]
 
 
-def held(place: Place) -> Iterator[tuple[str, list[str]]]:
+def held(place: Place, name: str = FOLDER) -> Iterator[tuple[str, list[str]]]:
     """Every stream of which something is kept, and the paths of the links."""
     from holdfast.core.stream import checked_stream
 
-    for folder in (*folders(place), *folders(place, COPIES)):
+    for folder in folders(place, name):
         for flat in _names(place, folder):
             try:
                 stream = checked_stream(flat.replace("+", "/"))

@@ -35,6 +35,7 @@ bench: $(VENV)/.package
 
 docs: $(VENV)/.package
 	$(BIN)/python tools/reference.py
+	$(BIN)/python tools/api_reference.py
 	$(BIN)/python tools/packages.py
 
 lock:

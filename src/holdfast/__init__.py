@@ -49,10 +49,13 @@ __all__ = [
     "Fault",
     "Forbidden",
     "Handoff",
+    "Held",
     "HoldfastError",
     "InvalidName",
     "Json",
     "JsonObject",
+    "Lease",
+    "LeaseLost",
     "LegalReview",
     "LegalReviews",
     "Loop",
@@ -175,6 +178,7 @@ if TYPE_CHECKING:
         Unsettled,
     )
     from holdfast.workspace.person import Person
+    from holdfast.workspace.presence import Held, Lease, LeaseLost
     from holdfast.workspace.project import Project
     from holdfast.workspace.reading import PersonState, ProjectState, SessionState
     from holdfast.workspace.receipt import Receipt
@@ -205,6 +209,9 @@ _ERRORS = frozenset(
 _HOMES = {
     "Acting": "holdfast.workspace.decisions",
     "Fault": "holdfast.store.protocol",
+    "Held": "holdfast.workspace.presence",
+    "Lease": "holdfast.workspace.presence",
+    "LeaseLost": "holdfast.workspace.presence",
     "Person": "holdfast.workspace.person",
     "PersonState": "holdfast.workspace.reading",
     "Project": "holdfast.workspace.project",

@@ -277,6 +277,9 @@ def main(folder: str) -> None:
         same: Session = workspace.session(names[0])
         current: str | None = workspace.current()
         workspace.switch(same.name)
+        lease: holdfast.Lease = workspace.lease(session.name)
+        session.under(lease).note("mine alone")
+        lease.release()
         unsettled: list[holdfast.Unsettled] = workspace.recover()
         faults: list[holdfast.Fault] = workspace.doctor()
         where: str = workspace.where

@@ -23,6 +23,9 @@ STATES = {
     "first append": 1700,
     "append more": 1400,
     "large commits": 2000,
+    "long texts": 600,
+    "long texts first": 600,
+    "long text of git": 300,
     "several streams": 700,
     "several openings": 2400,
     "snapshot note": 2000,
@@ -115,6 +118,22 @@ def test_killed_at_every_call_then_cut(fresh: bool, retry: bool, awake: bool, jo
     """What a successor of a killed process is told to be safe survives a cut, also if it found it half done."""
     states = _until_the_last_call(killed_then_cut, fresh=fresh, retry=retry, awake=awake, journals=journals)
     assert states >= 30
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("retry", [True, False], ids=["retried", "succeeded"])
+@pytest.mark.parametrize("fresh", [True, False], ids=["first_append", "append"])
+def test_a_long_text_killed_at_every_call_then_cut(fresh: bool, retry: bool) -> None:
+    """The same for a commit whose long texts are files: an acknowledged one is read in full."""
+    assert _until_the_last_call(killed_then_cut, fresh=fresh, retry=retry, long=True) >= 60
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("same_store", [True, False], ids=["same_process", "next_process"])
+@pytest.mark.parametrize("fresh", [True, False], ids=["first_append", "append"])
+def test_a_failed_sync_of_a_long_text_is_never_success(fresh: bool, same_store: bool) -> None:
+    """A text whose sync failed is written again before a commit that names it is acknowledged."""
+    assert _until_the_last_call(failed_sync, fresh=fresh, same_store=same_store, long=True) >= 5
 
 
 @pytest.mark.timeout(600)

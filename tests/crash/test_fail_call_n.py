@@ -52,6 +52,12 @@ def _beside(fixture: Fixture, store: FilesStore) -> None:
     other.close()
 
 
+def _long_text(fixture: Fixture, store: FilesStore) -> None:
+    """A commit with texts that are files of their own, and another one with one of them."""
+    fixture.append(store, op=fixture.next_op(long=True))
+    fixture.append(store, op=fixture.next_op(long=True))
+
+
 def _close(fixture: Fixture, store: FilesStore) -> None:
     fixture.append(store)
     fixture.append(store)
@@ -127,6 +133,7 @@ def _two_streams(fixture: Fixture) -> None:
 CASES: dict[str, tuple[Callable[[Fixture], None], Write]] = {
     "first_append": (_nothing, _append),
     "append": (_history, _two),
+    "long_text": (_history, _long_text),
     "snapshot": (_history, _note),
     "view": (_history, _view),
     "tail_repair": (_torn_tail, _append),

@@ -78,3 +78,23 @@ def test_commands_in_the_documentation_exist(page: Path) -> None:
     for block in re.findall(r"```(?:console|sh)\n(.*?)```", page.read_text(), re.DOTALL):
         for word in re.findall(r"^\$ holdfast (\S+)", block, re.MULTILINE):
             assert word in COMMANDS, f"{page.relative_to(ROOT)} shows holdfast {word}"
+
+
+def test_the_index_lists_every_page() -> None:
+    """docs/README.md links to every page; decision records and references are listed in their own folders."""
+    folder = ROOT / "docs"
+    linked = set(re.findall(r"\]\(([^)#\s]+\.md)\)", (folder / "README.md").read_text()))
+    pages = {str(page.relative_to(folder)) for page in folder.rglob("*.md")}
+    listed_apart = {page for page in pages if page.startswith(("decisions/", "reference/"))}
+    assert pages - listed_apart - {"README.md"} <= linked
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_named_source_files_exist(page: Path) -> None:
+    """Every Python file and test folder that a page names in backticks exists, from the top or from src/holdfast."""
+    named = re.findall(r"`([\w./-]+\.py|tests/[\w./-]*)(?:::\w+)?`", page.read_text())
+    for name in named:
+        places = [
+            folder / name for folder in (ROOT, ROOT / "src" / "holdfast", ROOT / "src" / "holdfast" / "edge")
+        ]
+        assert "/" not in name or any(place.exists() for place in places), f"{page.relative_to(ROOT)}: {name}"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.git.integration import track_views
 from holdfast.workspace.setup import init
 
 Git = Callable[..., str]
@@ -46,3 +47,10 @@ def repository(tmp_path: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> Pat
     git("add", "-A")
     git("commit", "-q", "-m", "begin")
     return folder
+
+
+@pytest.fixture
+def tracked_views(repository: Path, git: Git) -> None:
+    """The repository tracks views, which it does not by default."""
+    assert track_views(str(repository / ".state"))
+    git("commit", "-q", "-a", "-m", "track views")

@@ -131,6 +131,7 @@ def test_nothing_is_brought_back_in_the_midst_of_a_rebase(repository: Path, git)
     assert count(repository, place) == 3
 
 
+@pytest.mark.usefixtures("tracked_views")
 @pytest.mark.parametrize("onto", ["one", "two"])
 def test_a_stub_that_git_moves_to_another_session_is_settled(repository: Path, git, onto: str) -> None:
     """One branch archives a session, the other reverts it and starts another with views like it: git takes the folder

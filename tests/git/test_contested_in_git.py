@@ -25,10 +25,7 @@ def branches(git, place: str) -> None:
             session.add_task(f"task of {branch}")
         git("add", "-A")
         git("commit", "-q", "-m", branch)
-    git("merge", "--no-edit", "one", ok=False)
-    with holdfast.open() as workspace:
-        workspace.heal()
-    git("commit", "-q", "--no-edit")
+    git("merge", "--no-edit", "one")
 
 
 def shown(place: str, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:

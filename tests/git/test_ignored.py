@@ -28,6 +28,7 @@ sys.exit(main({command!r}))
 """
 
 
+@pytest.mark.usefixtures("tracked_views")
 @pytest.mark.parametrize("user", ["local", "history", "events"])
 def test_a_user_of_any_name_is_in_git(repository: Path, git, monkeypatch, user: str) -> None:
     """A user whose name is that of a folder of ours has segments and views that git sees."""

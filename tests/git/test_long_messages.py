@@ -100,6 +100,7 @@ def test_after_a_month_there_is_no_second_name(repository: Path, git) -> None:
     assert texts(session_id) == [TEXT]
 
 
+@pytest.mark.usefixtures("tracked_views")
 @pytest.mark.parametrize("onto", ["one", "two"])
 def test_one_that_git_would_move_to_another_session_is_put_back(repository: Path, git, onto: str) -> None:
     """One branch reverts a session and begins one whose views look like it, the other one adds a message: git says that

@@ -42,6 +42,7 @@ def named_and_healed(repository: Path, git, capsys, name: str, lines: int) -> No
     assert git("status", "--porcelain") == f"M  {name}\n"
 
 
+@pytest.mark.usefixtures("tracked_views")
 @pytest.mark.parametrize("view", ["STATE.md", "state.json"])
 def test_committed_markers_in_a_view_are_named_and_healed(
     session: str, repository: Path, git, capsys, view: str
@@ -70,6 +71,7 @@ def test_committed_markers_in_a_page_are_named_and_healed(
 ) -> None:
     """Pages in the project's folder that hold committed markers are made anew from the session that they tell of."""
     assert main(command) == 0
+    git("add", "-f", name)
     named_and_healed(repository, git, capsys, name, 9)
 
 
@@ -102,6 +104,7 @@ def test_a_text_that_shows_markers_is_no_conflict(session: str, repository: Path
     assert "conflict" not in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("tracked_views")
 def test_views_that_stay_out_of_git_stay_out_after_a_merge(session: str, repository: Path, git) -> None:
     """A branch from before `--views local` has changed the views, and added some: after healing none is tracked."""
     git("add", "-A")

@@ -63,6 +63,7 @@ def blobs(git, rev: str) -> dict[str, str]:
     return {Path(row[3]).name: row[2] for row in rows if row[3].endswith(".jsonl")}
 
 
+@pytest.mark.usefixtures("tracked_views")
 @pytest.mark.parametrize("archived", [False, True])
 @pytest.mark.parametrize("renames", ["conflict", "true"])
 @pytest.mark.parametrize("strategy", ["ort", "recursive"])

@@ -20,13 +20,16 @@ def session(repository: Path, git) -> str:
     return name
 
 
-def on_branches(git, *commands: list[list[str]]) -> None:
-    """Run commands on a branch each, from the same start; the last branch stays checked out."""
+def on_branches(git, *commands: list[list[str]], force: bool = False) -> None:
+    """Run commands on a branch each, from the same start; the last branch stays checked out. ``force``: with a page
+    in git that holdfast leaves out of it."""
     for number, listed in enumerate(commands):
         git("checkout", "-q", "-b", f"b{number}", "main")
         for command in listed:
             assert main(command) == 0
         git("add", "-A")
+        if force:
+            git("add", "-f", ".continue-here.md", ok=False)
         git("commit", "-q", "-m", f"b{number}")
 
 
@@ -34,9 +37,19 @@ def conflicts(git) -> set[str]:
     return {Path(path).name for path in git("diff", "--name-only", "--diff-filter=U").split()}
 
 
+def test_a_pause_stays_out_of_git(session: str, git) -> None:
+    """The page of a pause is of its own place: no merge ever sees it, and info/exclude names it once."""
+    on_branches(git, [["pause", "out for lunch"], ["continue"], ["pause", "again"]], [["pause", "gone home"]])
+    assert ".continue-here.md" not in git("ls-files")
+    assert git("status", "--porcelain") == ""
+    git("merge", "-q", "--no-edit", "b0")
+    assert Path(".git/info/exclude").read_text().count(".continue-here.md") == 1
+    assert "gone home" in Path(".continue-here.md").read_text()
+
+
 def test_two_pauses_heal(session: str, git) -> None:
-    """Two branches that paused leave one page, which tells of the session as it is after the merge."""
-    on_branches(git, [["pause", "out for lunch"]], [["pause", "gone home"]])
+    """Somebody has the page in git: two branches that paused leave one page, of the session after the merge."""
+    on_branches(git, [["pause", "out for lunch"]], [["pause", "gone home"]], force=True)
     git("merge", "-q", "--no-edit", "b0", ok=False)
     assert ".continue-here.md" in conflicts(git)
     assert main(["heal"]) == 0
@@ -49,6 +62,7 @@ def test_two_pauses_heal(session: str, git) -> None:
 def test_a_pause_that_ended_on_the_other_side_heals(session: str, git) -> None:
     """A page that one side changed and the other took away is there only if the session is still paused."""
     assert main(["pause", "first"]) == 0
+    git("add", "-f", ".continue-here.md")
     git("add", "-A")
     git("commit", "-q", "-m", "paused")
     on_branches(git, [["pause", "again"]], [["continue"], ["complete"]])
@@ -63,8 +77,33 @@ def test_a_pause_that_ended_on_the_other_side_heals(session: str, git) -> None:
     assert Path(".continue-here.md").exists() == paused
 
 
+@pytest.mark.parametrize("command", [["status"], ["note", "more"], ["heal"]])
+def test_two_handoffs_merge_and_the_next_command_heals_the_page(
+    session: str, git, capsys, command: list[str]
+) -> None:
+    """Two branches that handed over merge without stopping; after any command the page is that of the later one."""
+    on_branches(git, [["handoff", "from the first"]], [["handoff", "from the second"]])
+    git("merge", "-q", "--no-edit", "b0")
+    page = Path("handoff/latest.md")
+    merged = page.read_text()
+    assert "from the first" in merged
+    assert "<<<<<<<" not in merged
+    assert main(command) == 0
+    healed = page.read_text()
+    assert "from the first" not in healed
+    assert "from the second" in healed
+    assert healed.count("sealed: ") == 1
+    (kept,) = Path(".state/local").glob("merged-latest.md/*")
+    assert kept.read_text() == merged
+
+
 def test_two_handoffs_heal(session: str, git) -> None:
-    """Two branches that handed over leave the page of the later handoff."""
+    """Attributes of the user's own stay: then two branches that handed over are in conflict, and heal leaves the page
+    of the later one."""
+    Path("handoff").mkdir()
+    Path("handoff/.gitattributes").write_text("# mine\n")
+    git("add", "-A")
+    git("commit", "-q", "-m", "attributes of my own")
     on_branches(git, [["handoff", "from the first"]], [["handoff", "from the second"]])
     git("merge", "-q", "--no-edit", "b0", ok=False)
     assert "latest.md" in conflicts(git)
@@ -73,6 +112,7 @@ def test_two_handoffs_heal(session: str, git) -> None:
     page = Path("handoff/latest.md").read_text()
     assert "<<<<<<<" not in page
     assert "from the second" in page
+    assert Path("handoff/.gitattributes").read_text() == "# mine\n"
 
 
 def test_the_block_in_agents_md_heals_and_the_rest_is_merged(session: str, git) -> None:

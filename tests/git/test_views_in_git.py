@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -32,10 +33,18 @@ def session(repository: Path) -> str:
         return f"{session.user}/{session.id}"
 
 
+@pytest.fixture
+def no_attributes(repository: Path, git, tracked_views: None) -> None:
+    """A repository that tracks views, whose owner took the attributes of the workspace out."""
+    (repository / ".state" / ".gitattributes").unlink()
+    git("commit", "-q", "-a", "-m", "no attributes")
+
+
+@pytest.mark.usefixtures("no_attributes")
 def test_a_conflicted_view_is_healed_and_staged(
     session: str, git, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without a driver views conflict; one command settles them, and the merge can be committed."""
+    """Where git merges views as any text they conflict; one command settles them, and the merge can be committed."""
     diverge(git, session)
     git("merge", "-q", "--no-edit", "one", ok=False)
     conflicts = git("diff", "--name-only", "--diff-filter=U").split()
@@ -55,16 +64,7 @@ def _contests(workspace, session: str) -> list[dict]:
     return [c for c in contests(workspace.session(session).state["registers"]) if c["name"] == "phase"]
 
 
-def test_with_the_driver_views_do_not_conflict(session: str, git) -> None:
-    """A clone that was told how merges views by itself; the next command makes them right."""
-    assert main(["init", "--merge-driver"]) == 0
-    diverge(git, session)
-    git("merge", "-q", "--no-edit", "one")
-    assert main(["status"]) == 0
-    with holdfast.open() as workspace:
-        assert workspace.doctor() == []
-
-
+@pytest.mark.usefixtures("no_attributes")
 def test_a_conflicted_view_heals_at_the_next_command(session: str, git) -> None:
     """Nobody has to know of conflicts in views: any command replaces them by what is true."""
     diverge(git, session)
@@ -75,6 +75,7 @@ def test_a_conflicted_view_heals_at_the_next_command(session: str, git) -> None:
         assert "<<<<<<<" not in text
 
 
+@pytest.mark.usefixtures("tracked_views")
 def test_a_merge_of_older_commits_makes_a_view_stale(session: str, git) -> None:
     """A view knows the set of commits it shows: earlier ones that arrive later are in it after the next command."""
     git("add", "-A")
@@ -96,6 +97,7 @@ def test_a_merge_of_older_commits_makes_a_view_stale(session: str, git) -> None:
         assert workspace.session(session).version == 3
 
 
+@pytest.mark.usefixtures("tracked_views")
 def test_views_can_stay_out_of_git(session: str, git) -> None:
     """With local views nothing but segments is tracked, also if the views were tracked before, and in the archive."""
     with holdfast.open() as workspace:
@@ -112,10 +114,43 @@ def test_views_can_stay_out_of_git(session: str, git) -> None:
     assert git("status", "--porcelain") == ""
 
 
-def test_the_driver_is_registered_with_consent_only(repository: Path, git) -> None:
-    """A plain init changes nothing in git's configuration."""
+def test_views_can_be_tracked_and_untracked(session: str, git) -> None:
+    """Views are out of git until somebody asks for them, and lines of the user's own in .gitignore stay."""
+    ignore = Path(".state/.gitignore")
+    before = ignore.read_text()
+    ignore.write_text(before + "/mine/\n")
+    git("add", "-A")
+    git("commit", "-q", "-m", "begin")
+    assert "STATE.md" not in git("ls-files")
+    assert main(["init", "--views", "git"]) == 0
+    git("add", "-A")
+    git("commit", "-q", "-m", "with views")
+    assert f".state/sessions/{session}/STATE.md" in git("ls-files")
+    assert "/mine/" in ignore.read_text()
+    assert main(["init", "--views", "local"]) == 0
+    git("add", "-A")
+    git("commit", "-q", "-m", "without views")
+    assert "STATE.md" not in git("ls-files")
+    assert sorted(ignore.read_text().splitlines()) == sorted((before + "/mine/\n").splitlines())
+
+
+def test_a_user_file_of_that_name_is_in_git(session: str, repository: Path, git) -> None:
+    """Only views are left out: a STATE.md that somebody keeps among a session's files is tracked."""
+    place = repository / ".state" / "sessions" / session / "context" / "STATE.md"
+    place.parent.mkdir()
+    place.write_text("mine\n")
+    git("add", "-A")
+    assert [path for path in git("ls-files").split() if path.endswith(".md")] == [
+        ".state/README.md",
+        str(place.relative_to(repository)),
+    ]
+
+
+def test_init_changes_nothing_in_the_configuration(repository: Path, git) -> None:
+    """An init, plain or with any choice about views, changes nothing in git's configuration."""
     before = (repository / ".git" / "config").read_bytes()
-    assert main(["init"]) == 0
+    for arguments in ([], ["--views", "git"], ["--views", "local"]):
+        assert main(["init", *arguments]) == 0
     assert (repository / ".git" / "config").read_bytes() == before
 
 
@@ -203,3 +238,37 @@ def test_a_hook_of_somebody_else_is_left_alone(repository: Path, git, capsys) ->
     assert main(["init", "--commit-hook"]) == 1
     assert hook.read_text() == "#!/bin/sh\n"
     assert "hook-commit-message" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "commands",
+    [
+        [["checkout", "-q", "--detach", "HEAD~1"]],
+        [["reset", "-q", "--hard", "HEAD~1"]],
+        [["revert", "--no-edit", "HEAD"]],
+        [["reset", "-q", "--soft", "HEAD~1"], ["stash", "push", "-q"]],
+        [["reset", "-q", "HEAD~1"], ["stash", "push", "-q", "-u"]],
+        [["reset", "-q", "--soft", "HEAD~1"], ["rm", "-q", "-r", "-f", ".state/events"], ["reset", "-q"]],
+        [["reset", "-q", "HEAD~1"], ["clean", "-q", "-fd"]],
+    ],
+)
+@pytest.mark.parametrize("pinned", [True, False])
+def test_a_commit_that_git_still_has_is_not_lost(
+    session: str, repository: Path, git, capsys, commands: list[list[str]], pinned: bool
+) -> None:
+    """Git took segments away and left views that it does not track: nothing is lost, and views are regenerated."""
+    git("add", "-A")
+    git("commit", "-q", "-m", "begin")
+    assert main(["note", "on this branch only"]) == 0
+    git("add", "-A")
+    git("commit", "-q", "-m", "more")
+    view = repository / ".state" / "sessions" / session / "STATE.md"
+    assert "on this branch only" in view.read_text()
+    if not pinned:
+        shutil.rmtree(repository / ".git" / "holdfast" / "kept")
+    for command in commands:
+        git(*command)
+    capsys.readouterr()
+    if main(["status", "--session", session]) == 0:
+        assert "on this branch only" not in view.read_text()
+    assert "lost" not in capsys.readouterr().err

@@ -52,9 +52,9 @@ def in_git(folder: Path) -> None:
     subprocess.run(["git", "init", "-q", str(folder)], check=True)
 
 
-def append(store: FilesStore, text: str = "", cursor: Cursor = None) -> None:
+def append(store: FilesStore, pages: list[str] | None = None, cursor: Cursor = None) -> None:
     def plan(context: AppendContext) -> PreparedCommit:
-        return PreparedCommit(Draft((Event("x.test", {"text": text}),), "ada", "agent"), {})
+        return PreparedCommit(Draft((Event("x.test", {"pages": pages}),), "ada", "agent"), {})
 
     store.append(STREAM, plan, cursor=cursor)
 
@@ -64,8 +64,10 @@ def names(folder: Path) -> list[str]:
     return sorted(found, key=segments.number_of)
 
 
-def texts(seed: int, count: int) -> list[str]:
-    return [random.Random(f"{seed} {number}").randbytes(80_000).hex() for number in range(count)]
+def texts(seed: int, count: int) -> list[list[str]]:
+    """Much to write, in pages that are short enough to stay in their line."""
+    drawn = [random.Random(f"{seed} {number}").randbytes(200_000).hex() for number in range(count)]
+    return [[text[at : at + 4000] for at in range(0, len(text), 4000)] for text in drawn]
 
 
 def test_without_git_a_segment_is_never_full(tmp_path: Path) -> None:
@@ -103,8 +105,8 @@ def test_a_handle_with_a_cursor_begins_a_new_segment_too(tmp_path: Path) -> None
         session = workspace.start("Much to write")
         time.sleep(0.06)
         for text in texts(2, 8):
-            session.note(text)
-        assert session.state["notes"]["count"] == 8
+            session.record("x.pages", {"pages": text})
+        assert session.project(lambda count, event: count + 1, 0) == 8
     assert len(names(tmp_path)) == 3
 
 
@@ -114,7 +116,7 @@ def test_large_archives_are_joined_piece_by_piece(tmp_path: Path) -> None:
     with holdfast.open(tmp_path) as workspace:
         session = workspace.start("Much to write")
         for text in texts(3, 9):
-            session.note(text)
+            session.record("x.pages", {"pages": text})
         ids = [commit.id for commit in session.log()]
         upkeep.archive(workspace, f"{session.user}/{session.id}")
         archived = workspace.session(f"{session.user}/{session.id}")

@@ -3,6 +3,9 @@
 A line is ``{"v":1,"id":…,"at":…,"by":…,"origin":…,["op":…,]"events":[…],"sum":…}`` and a line feed. Keys come
 in this order, so the id has a fixed place at the front and the sum at the end: a reader that only wants to
 follow the chain needs no JSON parser. docs/format.md specifies the bytes.
+
+An engine may store a line without its long texts (``core.long_texts``). Such a line has the keys ``blobs``, ``full``
+and ``check`` before ``sum``: its sum is that of the full line, and it can be checked without the texts.
 """
 
 from __future__ import annotations
@@ -36,6 +39,12 @@ BY_AT = _ID_END + len('","at":"2026-01-21T14:30:00.123Z"')
 _TAIL = b',"sum":"'
 TAIL_LENGTH = len(_TAIL) + SUM_LENGTH + len(b'"}')
 _MAX_BODY = MAX_LINE - TAIL_LENGTH
+_DIGEST_SIZE = 16
+_FULL, _CHECK = b',"full":"', b'","check":"'
+_CHECK_LENGTH = len(_CHECK) + ALONE + len(b'"')
+DETACHED_TAIL = len(_FULL) + 2 * _DIGEST_SIZE + _CHECK_LENGTH
+"""Bytes of ``full`` and ``check`` at the end of a body without its long texts."""
+_QUOTE = ord('"')
 
 
 class Event(Record):
@@ -67,7 +76,14 @@ class Commit(Record):
     sum: str
 
 
-_line, _tie = blake2b(digest_size=16), blake2b(digest_size=_TIED)
+class Detached(bytes):
+    """Content of a line that is stored without its long texts."""
+
+    whole: bytes
+    """The content with them."""
+
+
+_line, _tie = blake2b(digest_size=_DIGEST_SIZE), blake2b(digest_size=_TIED)
 """Hashes of nothing yet: a copy is made in half of the time that a new one takes."""
 _text = json.encoder.encode_basestring
 _plain = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False)
@@ -95,10 +111,41 @@ _scan = json.JSONDecoder(parse_constant=_no_number).scan_once  # type: ignore[at
 def chain(previous: str, body: bytes) -> str:
     """The sum of a line: letters that check the line alone, then letters that tie it to the line before."""
     line, tie = _line.copy(), _tie.copy()
-    line.update(body)
-    alone = line.hexdigest()
+    if body[-1:] == b'"':
+        alone = _digest_of(body)
+    else:
+        line.update(body)
+        alone = line.hexdigest()
     tie.update((previous + alone).encode())
     return alone[:ALONE] + tie.hexdigest()
+
+
+def _digest_of(body: bytes) -> str:
+    """The hash of a line's body. Of one that is stored without its long texts: the hash that it names, if it is as it
+    was written, else nothing that any sum begins with."""
+    line = _line.copy()
+    if body[-1:] != b'"':
+        line.update(body)
+        return line.hexdigest()
+    full, checked = body[-DETACHED_TAIL:-_CHECK_LENGTH], body[:-_CHECK_LENGTH]
+    line.update(checked)
+    if not full.startswith(_FULL) or body[-_CHECK_LENGTH:] != _check_text(line.hexdigest()):
+        return "-" * 2 * _DIGEST_SIZE
+    return full[len(_FULL) :].decode("ascii", "replace")
+
+
+def _check_text(digest: str) -> bytes:
+    return _CHECK + digest[:ALONE].encode() + b'"'
+
+
+def is_detached(line: bytes) -> bool:
+    """Whether a well-formed line is stored without its long texts."""
+    return line[-TAIL_LENGTH - 1] == _QUOTE
+
+
+def digest_matches(line: bytes, body: bytes) -> bool:
+    """Whether a body is the one that a line, stored without its long texts, names."""
+    return _digest_of(line[:-TAIL_LENGTH]) == _digest_of(body)
 
 
 def content_of(draft: Draft) -> bytes:
@@ -173,11 +220,26 @@ def encode(
 
 def finish_line(content: bytes, commit_id: str, at: str, previous: str) -> tuple[bytes, bytes, str]:
     """The line of a new commit up to its sum, the rest of it with the line feed, and the sum."""
-    body = f'{_FRONT}{commit_id}","at":"{at}"'.encode() + content
-    if len(body) > _MAX_BODY:
-        raise TooLarge(f"The commit has {len(body):,} bytes; the limit is {MAX_LINE:,}.")
+    front = f'{_FRONT}{commit_id}","at":"{at}"'.encode()
+    body = front + content
+    if type(content) is Detached:
+        body = _sealed_without_texts(front, body, content.whole)
+    elif len(body) > _MAX_BODY:
+        raise _too_long(body)
     line_sum = chain(previous, body)
     return body, f',"sum":"{line_sum}"}}\n'.encode(), line_sum
+
+
+def _sealed_without_texts(front: bytes, body: bytes, whole: bytes) -> bytes:
+    full = front + whole
+    if len(full) > _MAX_BODY:
+        raise _too_long(full)
+    body += _FULL + _digest_of(full).encode()
+    return body + _check_text(blake2b(body, digest_size=_DIGEST_SIZE).hexdigest())
+
+
+def _too_long(body: bytes) -> TooLarge:
+    return TooLarge(f"The commit has {len(body):,} bytes; the limit is {MAX_LINE:,}.")
 
 
 def commit_of(draft: Draft, commit_id: str, at: str, line_sum: str) -> Commit:
@@ -230,8 +292,7 @@ def fault_of(line: bytes, previous: str | None) -> str | None:
     body = line[:-TAIL_LENGTH]
     found = sum_of(line)
     if previous is None:
-        alone = blake2b(body, digest_size=16).hexdigest()
-        return None if alone[:ALONE] == found[:ALONE] else "the checksum does not match"
+        return None if _digest_of(body)[:ALONE] == found[:ALONE] else "the checksum does not match"
     right = chain(previous, body)
     if right == found:
         return None

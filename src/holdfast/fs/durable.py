@@ -6,6 +6,7 @@ Invariant numbers refer to docs/format.md.
 from __future__ import annotations
 
 import os
+import stat
 
 from holdfast.fs.port import FileSystem
 
@@ -97,12 +98,16 @@ def replace(
 
     Readers see the old bytes or the new ones, never a mixture. ``durable`` syncs the data before the rename
     and the folder after it; a derived file does without, because it can be made again. ``tag`` makes the
-    temp name unique among writers. With a ``mode`` the file gets exactly that one. ``by_way_of`` is another folder for
-    the temp file, on the same file system.
+    temp name unique among writers. With a ``mode`` the file gets exactly that one; without, it keeps the permissions
+    of the file that it replaces, and its owner where that is permitted. ``by_way_of`` is another folder for the temp
+    file, on the same file system.
     """
     folder, name = os.path.split(path)
     temp = os.path.join(by_way_of or folder, f".{name}{TEMP_MARK}{tag}")
+    replaced = _regular_file(fs, path) if mode is None else None
     first = 0o600 if mode is not None else 0o644  # until it has its own
+    if replaced is not None:
+        first = replaced.st_mode & 0o777
     try:
         fd = fs.open(temp, CREATE, first)
     except FileExistsError:
@@ -113,6 +118,8 @@ def replace(
             write_whole(fs, fd, data)
             if mode is not None:
                 fs.set_mode(fd, mode)
+            elif replaced is not None:
+                _keep_access(fs, fd, replaced)
             if durable:
                 fs.sync(fd)
         finally:
@@ -126,3 +133,27 @@ def replace(
         raise
     if durable:
         fs.sync_folder(folder)
+
+
+def _regular_file(fs: FileSystem, path: str) -> os.stat_result | None:
+    """The file at a path; None if there is none, or a link or a folder."""
+    try:
+        found = fs.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return found if stat.S_ISREG(found.st_mode) else None
+
+
+def _keep_access(fs: FileSystem, fd: int, replaced: os.stat_result) -> None:
+    """Give a new file the permissions and the owner of the one that it replaces.
+
+    Most users may not give a file away: then it is theirs, as it is with every editor.
+    """
+    own = fs.stat_handle(fd)
+    if (own.st_uid, own.st_gid) != (replaced.st_uid, replaced.st_gid):
+        try:
+            fs.set_owner(fd, replaced.st_uid, replaced.st_gid)
+        except PermissionError:
+            pass
+    if own.st_mode != replaced.st_mode:
+        fs.set_mode(fd, replaced.st_mode & 0o777)

@@ -28,6 +28,9 @@ class FileSystem(Protocol):
     def set_mode(self, fd: int, mode: int) -> None:
         """Give the handle's file exactly this mode, whatever the umask took away."""
 
+    def set_owner(self, fd: int, user: int, group: int) -> None:
+        """Give the handle's file this owner and group; not everybody may."""
+
     def close(self, fd: int) -> None:
         """Give the handle back."""
 

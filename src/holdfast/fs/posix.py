@@ -17,6 +17,7 @@ _ALWAYS = os.O_NOFOLLOW | os.O_CLOEXEC
 
 close = os.close
 set_mode = os.fchmod
+set_owner = os.fchown
 read = os.pread
 write = os.write
 write_at = os.pwrite

@@ -1,11 +1,11 @@
-"""What a clone can be told about holdfast, each only when asked for: merge driver, local views, commit hook."""
+"""What git is told about a workspace: whether it tracks views, and, when asked for, a hook that names the session."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 
-from holdfast.errors import Refused, Unavailable
+from holdfast.errors import Refused
 from holdfast.fs import durable, posix
 from holdfast.fs.port import FileSystem
 from holdfast.fs.posix import make_executable
@@ -13,10 +13,13 @@ from holdfast.git import porcelain
 from holdfast.git.refs import find_repository
 from holdfast.typed import Any
 
-DRIVER = "holdfast-view"
 VIEWS = ("STATE.md", "state.json")
-_DRIVER_NAME = "holdfast views: keep ours, the next command makes them anew"
-_LOCAL_VIEWS = "# Views stay out of git: `holdfast init --views local`.\n"
+_VIEW_PATHS = [f"/{folder}/*/*/{view}" for folder in ("sessions", "history") for view in VIEWS]
+IGNORED_VIEWS = """\
+# Views are regenerated from events/. Untracked, they never stop a merge, a checkout or a stash.
+# `holdfast init --views git` tracks them.
+""" + "".join(f"{path}\n" for path in _VIEW_PATHS)
+"""The part of ``.state/.gitignore`` that keeps views out of git."""
 _TRAILER = "Holdfast-Session"
 HOOKS = ("prepare-commit-msg", "commit-msg")
 _SCISSORS = b"------------------------ >8 ------------------------"
@@ -34,39 +37,62 @@ def in_git(root: str, fs: FileSystem = posix) -> bool:
     return find_repository(fs, os.path.dirname(root)) is not None
 
 
-def has_driver(root: str) -> bool:
-    """Whether this clone has the merge driver."""
-    return porcelain.lines(root, "config", "--get", f"merge.{DRIVER}.driver") == ["true"]
+def keep_views_local(root: str, fs: FileSystem = posix) -> bool:
+    """Keep views out of git: ignored, and no longer tracked; False if they are out already."""
+    text = _gitignore(root, fs)
+    missing = not views_are_local(root) and not set(_VIEW_PATHS) <= set(text.splitlines())
+    if missing:
+        end = "" if text.endswith("\n") or not text else "\n"
+        _write_gitignore(root, f"{text}{end}{IGNORED_VIEWS}", fs)
+    return bool(untrack_views(root) or missing)
 
 
-def register_driver(root: str) -> bool:
-    """Have this clone merge views without conflicts; False if it does so already.
-
-    The driver keeps our side: whatever it kept, the next command makes the view anew from the segments.
-    """
-    if not in_git(root):
-        raise Refused("There is no git repository here.", hint="Run `git init` first.")
-    if has_driver(root):
+def track_views(root: str, fs: FileSystem = posix) -> bool:
+    """Have git see views; False if it does so already. Lines of the user's own stay."""
+    text = _gitignore(root, fs)
+    ours = set(IGNORED_VIEWS.splitlines())
+    kept = [line for line in text.splitlines(keepends=True) if line.rstrip("\r\n") not in ours]
+    if "".join(kept) == text:
         return False
-    for key, value in (("name", _DRIVER_NAME), ("driver", "true")):
-        if porcelain.run(root, "config", "--local", f"merge.{DRIVER}.{key}", value) is None:
-            raise Unavailable("git did not take the merge driver into its configuration.")
+    _write_gitignore(root, "".join(kept), fs)
     return True
 
 
-def keep_views_local(root: str, fs: FileSystem = posix) -> bool:
-    """Keep views out of git: ignored, and no longer tracked; False if they are out already."""
-    path = os.path.join(root, ".gitignore")
+def _gitignore(root: str, fs: FileSystem) -> str:
     try:
-        text = durable.read_whole(fs, path).decode("utf-8", "replace")
+        return durable.read_whole(fs, os.path.join(root, ".gitignore")).decode("utf-8", "replace")
     except FileNotFoundError:
-        text = ""
-    missing = [view for view in VIEWS if view not in text.splitlines()]
-    if missing:
-        lines = "".join(f"{view}\n" for view in missing)
-        new = f"{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{_LOCAL_VIEWS}{lines}"
-        durable.replace(fs, path, new.encode(), tag=f"views-{os.getpid()}", durable=True)
-    return bool(untrack_views(root) or missing)
+        return ""
+
+
+def _write_gitignore(root: str, text: str, fs: FileSystem) -> None:
+    path = os.path.join(root, ".gitignore")
+    durable.replace(fs, path, text.encode(), tag=f"views-{os.getpid()}", durable=True)
+
+
+def exclude(common: str, name: str, fs: FileSystem = posix) -> None:
+    """Have this clone never add a page of its own to git by itself: one line in ``info/exclude``, appended once.
+
+    A page that is tracked stays tracked. Where the git directory cannot be written, it is left as it is.
+    """
+    path = os.path.join(common, "info", "exclude")
+    try:
+        try:
+            text = durable.read_whole(fs, path).decode("utf-8", "replace")
+        except FileNotFoundError:
+            durable.make_folders(fs, os.path.dirname(path))
+            text = ""
+        if name in text.splitlines():
+            return
+        fd = fs.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        try:
+            durable.write_whole(
+                fs, fd, f"{'' if text.endswith(chr(10)) or not text else chr(10)}{name}\n".encode()
+            )
+        finally:
+            fs.close(fd)
+    except OSError:
+        pass
 
 
 def views_are_local(root: str) -> bool:

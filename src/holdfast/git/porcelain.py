@@ -75,6 +75,16 @@ def blobs_in_refs(folder: str, since_ms: int) -> set[str]:
     return {line.split(" ")[3] for line in found if line.startswith(":")}
 
 
+def has_text(folder: str, paths: str, text: str, since_ms: int) -> bool:
+    """Whether a file that matches ``paths`` has had the text since a timestamp: in the index, or in a git commit that
+    a branch, tag, stash, worktree or reflog leads to."""
+    if run(folder, "grep", "--cached", "-q", "-F", "-e", text, "--", paths) is not None:
+        return True
+    since = f"--since={max(0, since_ms // 1000 - _SLACK_S)}"
+    found = lines(folder, "log", "--all", "--reflog", since, f"-S{text}", "-n1", "--format=%H", "--", paths)
+    return bool(found)
+
+
 def versions(folder: str, path: str) -> list[Version]:
     """Every content of a file that git has, newest first: index (with the sides of a conflict), HEAD, all refs."""
     found: dict[str, str] = {}

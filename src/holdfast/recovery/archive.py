@@ -13,12 +13,13 @@ import stat
 from collections.abc import Iterable, Iterator
 
 from holdfast.core import codec
+from holdfast.core.long_texts import FOLDER as TEXTS
 from holdfast.core.stream import checked_stream
 from holdfast.errors import Damaged, HoldfastError, NotFound
 from holdfast.fs import durable
 from holdfast.recovery import fsck, owner
 from holdfast.store.files import pins, segments
-from holdfast.store.files.padding import blanks_in
+from holdfast.store.files.padding import padding_in
 from holdfast.store.files.place import Place
 from holdfast.store.files.stream import Stream
 
@@ -42,10 +43,11 @@ def archive(place: Place, handle: Stream) -> None:
     }
     live = os.path.join(place.root, *handle.stream.split("/"))
     _move_files(place, live, segments.archive_of(place.root, handle.stream))
-    _move_files(place, handle.segments.folder, events)
+    _move_files(place, handle.segments.folder, events, left=TEXTS)
     if place.head.common is None:
         fsck.remove_folder(place, live)
-        fsck.remove_folder(place, handle.segments.folder)
+        if not durable.names_in(place.fs, handle.segments.folder):  # long texts stay where they are
+            fsck.remove_folder(place, handle.segments.folder)
     # The links that protect segments from git now protect the joined ones.
     for name in joined:
         pins.keep(place, handle.stream, os.path.join(events, name))
@@ -91,7 +93,7 @@ def _pieces(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
     for line in lines:
         tied, previous = codec.rechained(line, previous)
         piece.append(tied)
-        size += len(tied) + blanks_in(len(tied))
+        size += len(tied) + padding_in(len(tied))
         if size >= segments.FULL:
             yield piece
             piece, size, previous = [], 0, codec.GENESIS
@@ -108,9 +110,10 @@ def _write_piece(place: Place, stream: str, events: str, piece: list[bytes]) -> 
     return name
 
 
-def _move_files(place: Place, source: str, target: str) -> None:
+def _move_files(place: Place, source: str, target: str, left: str = "") -> None:
     """Everything beside the segments, one rename each; where a name is taken, the archived file gives way. The
-    segments go, and in a git repository a stub stays in every folder that had files."""
+    segments go, and in a git repository a stub stays in every folder that had files. ``left`` is a folder that stays.
+    """
     names = durable.names_in(place.fs, source)
     files = [name for name in names if not stat.S_ISDIR(place.fs.stat(os.path.join(source, name)).st_mode)]
     if files and segments.STUB not in files and place.head.common is not None:
@@ -120,6 +123,8 @@ def _move_files(place: Place, source: str, target: str) -> None:
         )
     for name in names:
         here, there = os.path.join(source, name), os.path.join(target, name)
+        if name == left:
+            continue
         if name not in files:
             durable.make_folders(place.fs, there)
             _move_files(place, here, there)

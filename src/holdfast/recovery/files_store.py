@@ -111,6 +111,15 @@ class FilesStore(FilesEngine):
 
         return restore.pinned_sessions(self._place, self._handle, known)
 
+    def has_elsewhere(self, stream: str, commit_id: str) -> bool:
+        """Whether git or a pin has a commit that the stream lacks: of another branch, stashed, reset."""
+        from holdfast.recovery import elsewhere
+
+        try:
+            return elsewhere.has(self._place, stream, commit_id)
+        except OSError as error:
+            raise translate_oserror(error, stream) from error
+
     def stream_at(self, folder: str) -> str:
         """The stream whose files or segments lie in a folder (relative to the workspace), live or archived; or none."""
         folder = folder.removeprefix(f"{EVENTS}/")
@@ -121,15 +130,20 @@ class FilesStore(FilesEngine):
         return next((s for s in self.archived() if owner.folder_of(self._place, s) == folder), "")
 
     def settle_conflict(self, path: str) -> bool:
-        """Join all sides of a segment (relative to the workspace) that a merge left in conflict. False if it is one of
-        another stream, which ``check`` puts back."""
-        from holdfast.recovery import restore
+        """Settle a segment or a long text (relative to the workspace) that a merge left in conflict: join all sides of
+        a segment, take the right version of a text. False if it cannot be settled here: ``check`` puts a segment of
+        another stream back."""
+        from holdfast.core.long_texts import is_path
+        from holdfast.recovery import long_texts, restore
 
-        stream = self.stream_at(os.path.dirname(path))
+        is_text = is_path(path)
+        stream = self.stream_at(os.path.dirname(os.path.dirname(path) if is_text else path))
         handle = self._handle(stream)
         with handle.mutex:
             try:
                 with handle.lock:
+                    if is_text:
+                        return long_texts.settle(self._place, stream, path)
                     return restore.unmerged(self._place, stream, path)
             except OSError as error:
                 raise translate_oserror(error, path) from error
@@ -178,10 +192,11 @@ class FilesStore(FilesEngine):
 
     def salvage(self) -> list[Fault]:
         """Bring back commits and texts that git removed from the working tree before a git commit had them."""
-        from holdfast.recovery import message_texts, restore
+        from holdfast.recovery import long_texts, message_texts, restore
 
         try:
             faults = restore.salvage(self._place, self._handle)
+            faults += long_texts.bring_back(self._place, self._handle)
             return faults + message_texts.bring_back(self._place, self._handle, self.folder_of)
         except OSError as error:
             raise translate_oserror(error, self.root) from error

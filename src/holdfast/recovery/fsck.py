@@ -7,6 +7,7 @@ import os
 import stat
 
 from holdfast.core import validation
+from holdfast.core.long_texts import FOLDER as TEXTS
 from holdfast.errors import HoldfastError
 from holdfast.fs import durable
 from holdfast.store import faults
@@ -24,7 +25,7 @@ def check_streams(
     place: Place, streams: list[str], handle_of: Callable[[str], Stream], *, fix: bool
 ) -> list[Fault]:
     """``check_stream`` for every stream, and segments that git does not take."""
-    from holdfast.recovery import behind_git
+    from holdfast.recovery import behind_git, long_texts
 
     suspects = behind_git.suspects(place)
     found = []
@@ -32,6 +33,7 @@ def check_streams(
         handle = handle_of(stream)
         with handle.mutex:
             found += check_stream(place, handle, fix=fix, suspects=suspects)
+            found += long_texts.check(place, handle, fix=fix)
     return found + _ignored(place)
 
 
@@ -55,7 +57,7 @@ def check_stream(
                 found += _check_tail(place, handle.stream, path, where, fix=fix)
             elif segments.is_segment(name):
                 continue  # see _misplaced
-            elif durable.TEMP_MARK not in name and name != segments.STUB:
+            elif durable.TEMP_MARK not in name and name not in (segments.STUB, TEXTS):
                 found.append(Fault(faults.NOT_A_SEGMENT, handle.stream, where, harmless=True))
         return [*found, *_misplaced(place, handle.stream), *_check_owner(place, handle, fix=fix)]
 
@@ -166,7 +168,9 @@ def _ignored(place: Place) -> list[Fault]:
 def remove_stream(place: Place, stream: str) -> None:
     """Remove a stream's folders, files before folders, and its notes. The caller holds the stream."""
     flat = stream.replace("/", "+")
-    for kind in ("snapshots", "ops"):
+    views = ("state.json", "state.md", "latest.md")
+    asides = (f"{why}-{view}" for why in ("lost", "merged") for view in views)
+    for kind in ("snapshots", "ops", *asides):
         place.save(f"local/{kind}/{flat}", None)
     pins.drop_stream(place, stream)
     for folder in segments.folders_of(place.root, stream):

@@ -30,6 +30,14 @@ REMOVED_COMMITS = "removed-commits"
 """Commits that git removed from the working tree before a git commit had them. Data: ``commits``."""
 REMOVED_TEXT = "removed-text"
 """A message text that git removed from the working tree before a git commit had it."""
+MISSING_TEXT = "missing-text"
+"""A long text that a commit names and that is not there."""
+CHANGED_TEXT = "changed-text"
+"""A long text whose file has other bytes than were written."""
+UNUSED_TEXT = "unused-text"
+"""A file among the long texts that no commit names: a crash between a text and its line leaves one."""
+MALFORMED_TEXTS = "malformed-texts"
+"""A commit that names its long texts in a way that no release writes. Data: ``commit``."""
 PENDING_JOURNAL = "pending-journal"
 """The journal of a process that died, where nothing can be written."""
 MISPLACED_SEGMENT = "misplaced-segment"
@@ -72,6 +80,10 @@ STALE_VIEW = "stale-view"
 """A view that does not show the state."""
 EDITED_VIEW = "edited-view"
 """A view that a person edited."""
+MERGED_VIEW = "merged-view"
+"""A view or page of which git merged two versions. Data: ``saved_as``, where the merged text is kept."""
+VIEW_AHEAD = "view-ahead"
+"""A view shows a commit that neither the log nor git has. Data: ``commit``; ``saved_as``, where the view is kept."""
 TRACKED_VIEW = "tracked-view"
 """A view that a merge brought into git, in a workspace that keeps views out of it."""
 UNWRITTEN_VIEW = "unwritten-view"
@@ -152,6 +164,10 @@ _WHAT: dict[str, str | Callable[[Data], str]] = {
         f"{_commits(data)} that git removed from the working tree before a git commit had them"
     ),
     REMOVED_TEXT: "a text that git removed from the working tree before a git commit had it",
+    MISSING_TEXT: "a long text is missing",
+    CHANGED_TEXT: "a long text is not the one that was written",
+    UNUSED_TEXT: "a long text that no commit names",
+    MALFORMED_TEXTS: lambda data: f"the commit {data['commit']} names its long texts in a malformed way",
     PENDING_JOURNAL: "the journal of a process that died; its commits may be missing here",
     MISPLACED_SEGMENT: _owner,
     NOT_A_SEGMENT: "not a segment",
@@ -170,6 +186,8 @@ _WHAT: dict[str, str | Callable[[Data], str]] = {
     WRONG_STATE: "the saved state differs from the log",
     STALE_VIEW: "the view is stale or damaged",
     EDITED_VIEW: "the view was edited by hand",
+    MERGED_VIEW: "git merged two versions",
+    VIEW_AHEAD: lambda data: f"the view shows a commit that is lost: {data['commit']}",
     TRACKED_VIEW: "a view that a merge brought into git",
     UNWRITTEN_VIEW: lambda data: f"could not be written: {data['problem']}",
     NOT_STAGED: "git did not stage the healed files",
@@ -192,6 +210,10 @@ _REMEDY: dict[str, Hint | Callable[[Data], Hint]] = {
     BEHIND_GIT: Hint(Use("doctor.fix"), " restores them from git"),
     LOST_COMMITS: Hint(Use("heal"), " restores them from a copy, if there is one"),
     REMOVED_COMMITS: Hint(Use("heal"), " recovers them"),
+    MISSING_TEXT: Hint("the commit is used without it; ", Use("doctor.fix"), " looks for the text"),
+    CHANGED_TEXT: Hint("the commit is used without it; ", Use("doctor.fix"), " looks for the text"),
+    UNUSED_TEXT: Hint("not read; ", Use("doctor.fix"), " removes it after a day"),
+    MALFORMED_TEXTS: Hint("the commit is used as it is"),
     PENDING_JOURNAL: Hint("the first command that can write to the workspace replays it"),
     MISPLACED_SEGMENT: Hint("not read; ", Use("heal"), " moves it where it belongs"),
     NOT_A_SEGMENT: Hint("not read"),
@@ -209,6 +231,12 @@ _REMEDY: dict[str, Hint | Callable[[Data], Hint]] = {
     WRONG_STATE: Hint(Use("doctor.fix"), " rebuilds it from the log"),
     STALE_VIEW: Hint("the next command regenerates it"),
     EDITED_VIEW: Hint("left as it is; ", Use("sync"), " shows the changes and takes them in"),
+    MERGED_VIEW: Hint("the next command regenerates it"),
+    VIEW_AHEAD: lambda data: (
+        Hint("kept for inspection")
+        if data.get("saved_as")
+        else Hint("left as it is; ", Use("heal"), " recovers what it can, and saves the view")
+    ),
     UNWRITTEN_VIEW: Hint("the next command writes it again"),
     NOT_STAGED: Hint("stage them with `git add`"),
     INVALID_SETTINGS: Hint("correct it; until then nothing is written"),
@@ -224,6 +252,11 @@ def _restored(data: Data) -> str:
     return f"restored {_commits(data)} ({origin or 'all were in the file'}){saved}"
 
 
+def _regenerated(data: Data) -> str:
+    saved = data.get("saved_as")
+    return f"regenerated; the old text is {saved}" if saved else "regenerated"
+
+
 def _moved(data: Data) -> str:
     return f"moved to {', '.join(data['moved_to'])}" if data.get("moved_to") else "moved where it belongs"
 
@@ -234,7 +267,7 @@ _DONE: dict[str, str | Callable[[Data], str]] = {
     MERGED: "merged from all sides",
     MOVED: _moved,
     RECOVERED: "recovered",
-    REGENERATED: "regenerated",
+    REGENERATED: _regenerated,
     REMOVED: "removed",
     RESTORED: _restored,
     REWRITTEN: "written again",

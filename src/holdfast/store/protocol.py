@@ -249,6 +249,9 @@ class GitBacked(Attachments, Protocol):
     def pinned_sessions(self, known: set[str]) -> list[str]:
         """Sessions of which commits are only pinned, or of which nothing is ``known`` but that."""
 
+    def has_elsewhere(self, stream: str, commit_id: str) -> bool:
+        """Whether git or a pin has a commit that the stream lacks: of another branch, stashed, reset."""
+
     def is_stream(self, name: str) -> bool:
         """Whether this is a stream with segments of its own: not one that is wholly in the archive."""
 

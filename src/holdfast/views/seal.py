@@ -1,7 +1,8 @@
 """Seals: how a view shows that nobody has edited it.
 
-A view carries the hash of its own text without the seal. A view whose seal fits may be made anew at any time;
-one whose seal does not fit was edited by a person, cut by a crash, or merged by git, and is told apart here.
+A view carries the hash of its own text without the seal, and names the commits that it shows. A view whose seal fits
+may be regenerated at any time; one whose seal does not fit was edited by a person, truncated by a crash, or merged by
+git, and is told apart here.
 """
 
 from __future__ import annotations
@@ -15,6 +16,10 @@ _LENGTH = 16
 _HASH_AT = len(MARK) + ids.ID_LENGTH + len("+00000000 ")
 ADDED = _HASH_AT - len(MARK) + _LENGTH
 """Characters by which a seal makes a view longer."""
+_NESTED = ("   ", "  }", "  ]")
+"""Lines of JSON that hold no key of the outermost object."""
+_SHAPE = str.maketrans(dict.fromkeys("0123456789abcdefghijklmnopqrstuvwxyz", "x"))
+"""Makes ids, hashes and timestamps of two versions look the same."""
 
 
 def sealed(text: str, state: dict[str, Any] | None) -> str:
@@ -33,16 +38,21 @@ def _commits(state: dict[str, Any] | None) -> str:
 
 
 def is_current(found: bytes | None, state: dict[str, Any]) -> bool:
-    """Whether a view shows this state and nobody has edited it: it need not be made anew."""
+    """Whether a view shows this state and nobody has edited it: it need not be regenerated."""
     if found is None or found.find(f"{MARK}{_commits(state)} ".encode()) != found.find(MARK.encode()):
         return False
     return condition(found) == "intact"
 
 
 def condition(found: bytes) -> str:
-    """``intact``, ``broken`` (empty, garbage or conflict markers: nothing to keep) or ``edited``."""
+    """What became of a view.
+
+    ``intact``; ``broken`` (empty, garbage or conflict markers: nothing to keep); ``merged`` (git joined the lines of
+    two versions, as its union driver does: seals and timestamps of both are there); or ``edited``. Line endings do not
+    count.
+    """
     try:
-        text = found.decode()
+        text = plain(found)
     except UnicodeDecodeError:
         return "broken"
     if not text.strip() or "\0" in text:
@@ -53,8 +63,53 @@ def condition(found: bytes) -> str:
     if at < 0:
         return "edited"
     start = at + _HASH_AT
-    found_hash = text[start : start + _LENGTH]
-    return "intact" if _hash(text[:start] + text[start + _LENGTH :]) == found_hash else "edited"
+    if _hash(text[:start] + text[start + _LENGTH :]) == text[start : start + _LENGTH]:
+        return "intact"
+    return "merged" if _is_merged(text) else "edited"
+
+
+def plain(found: bytes) -> str:
+    """The text of a view with the line endings that it was made with: git may have converted them."""
+    return found.decode().replace("\r\n", "\n")
+
+
+def _is_merged(text: str) -> bool:
+    """Whether a field is there twice that a view has once: before its title, or as a key of its JSON; a second seal
+    can be anywhere."""
+    fields: set[str] = set()
+    titled = False
+    for line in text.split("\n"):
+        titled = titled or line.startswith("# ")
+        name, colon, _ = line.partition(": ")
+        if not colon or line.startswith(_NESTED) or (titled and not line.startswith(MARK)):
+            continue
+        if name in fields:
+            return True
+        fields.add(name)
+    return False
+
+
+def _head(text: str) -> str:
+    at = text.find(MARK) + len(MARK)
+    return text[at : at + ids.ID_LENGTH]
+
+
+def head(found: bytes) -> str:
+    """The latest commit that a view shows, by its seal; empty if it has no whole seal, or shows none."""
+    text = plain(found)
+    at = text.find(MARK)
+    named = _head(text) if at >= 0 and len(text) >= at + _HASH_AT + _LENGTH else ""
+    return named if ids.is_commit_id(named) and named != ids.ZERO else ""
+
+
+def is_truncated(found: bytes, whole: str) -> bool:
+    """Whether a view is the beginning of ``whole``, as after a power cut; ``whole`` shows the commits that the seal
+    names. Without a whole seal it can be of any version: then it looks like the beginning of every other one."""
+    text = plain(found)
+    if whole.startswith(text):
+        return len(text) < len(whole)
+    end = whole.index(MARK) + _HASH_AT + _LENGTH
+    return len(text) < end and whole[:end].translate(_SHAPE).startswith(text.translate(_SHAPE))
 
 
 def marker_line(found: bytes) -> int:

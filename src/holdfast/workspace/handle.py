@@ -249,7 +249,7 @@ class Handle:
         return twin
 
     def under(self, lease: Lease) -> Self:
-        """Internal: this handle under a lease. Its commands are refused once somebody else has taken the lease."""
+        """This handle under a lease: its commands are refused once somebody else has taken the lease."""
         held = self._twin()
         held._lease = lease
         return held

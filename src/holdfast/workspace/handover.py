@@ -123,6 +123,11 @@ def mark_pause(session: Handle) -> None:
     if paused:
         from holdfast.views.pages import continue_here
 
+        # Of this place only: the session itself is what other clones see. In git it would stop merges.
+        if (repository := session.workspace.surroundings.repository) is not None:
+            from holdfast.git.integration import exclude
+
+            exclude(repository.common, CONTINUE)
         _write_page(folder, CONTINUE, continue_here(state))
     elif found is not None and seal.condition(found) == "intact" and _tells_of(found, session):
         folder.remove(CONTINUE)

@@ -52,7 +52,7 @@ def heal(workspace: Workspace) -> list[Fault]:
 
 def _resolve_conflicts(workspace: Workspace, store: GitBacked, conflicted: list[str]) -> list[Healed]:
     """Resolve what is ours. Segments come first: views are made from them."""
-    segments = [path for path in conflicted if path.startswith("events/") and path.endswith(".jsonl")]
+    segments = [path for path in conflicted if path.startswith("events/") and _is_in_log(path)]
     markers = [path for path in conflicted if store.is_archive_marker(path)]
     views = [path for path in conflicted if _is_view(path)]
     others = [
@@ -68,8 +68,16 @@ def _resolve_conflicts(workspace: Workspace, store: GitBacked, conflicted: list[
     ]
 
 
+def _is_in_log(path: str) -> bool:
+    """Whether a file is a segment or a long text."""
+    from holdfast.core import long_texts
+
+    return path.endswith(".jsonl") or long_texts.is_path(path)
+
+
 def _merge_segment(store: GitBacked, path: str) -> Healed:
-    """The union of all sides. Not of a segment of another stream: ``_repair_segments`` moves that one."""
+    """The union of all sides, of a long text the right one. Not of a segment of another stream: ``_repair_segments``
+    moves that one."""
     if not store.settle_conflict(path):
         return Healed([], [path])
     return Healed([_conflict(path, faults.MERGED, store.stream_at(os.path.dirname(path)))], [path])

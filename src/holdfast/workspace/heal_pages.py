@@ -49,7 +49,7 @@ def _resolve(workspace: Workspace, folder: ProjectFolder, name: str) -> Fault:
     if name == AGENTS:
         done = faults.MERGED if _merge_around_block(workspace, folder) else ""
     else:
-        _regenerate(workspace, folder, name)
+        regenerate(workspace, folder, name)
         done = faults.REGENERATED
     if done and not porcelain.stage(folder.root, [name]):
         done = ""
@@ -70,7 +70,7 @@ def check_markers(workspace: Workspace, *, fix: bool, but: tuple[str, ...] = ())
             continue
         owned = name in (CONTINUE, HANDOFF)
         if owned and fix:
-            _regenerate(workspace, folder, name)
+            regenerate(workspace, folder, name)
         done = faults.REGENERATED if owned and fix else ""
         data = {"owned": owned}
         marked.append(Fault(faults.CONFLICT_MARKERS, "", f"{name}:{line}", data, done=done, harmless=owned))
@@ -85,7 +85,7 @@ def _content(folder: ProjectFolder, name: str) -> bytes | None:
         return None
 
 
-def _regenerate(workspace: Workspace, folder: ProjectFolder, name: str) -> None:
+def regenerate(workspace: Workspace, folder: ProjectFolder, name: str) -> None:
     """Write a page again from the newest session that it names; remove it if there is none."""
     from holdfast.views.pages import continue_here, handoff_md
 

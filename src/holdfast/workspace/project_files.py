@@ -13,10 +13,11 @@ from holdfast.core.ids import checked_name
 from holdfast.errors import Forbidden, InvalidName
 from holdfast.fs import durable, posix
 from holdfast.fs.port import FileSystem
-from holdfast.workspace import scaffold
+from holdfast.git.refs import find_repository
+from holdfast.workspace import publish, scaffold
 from holdfast.workspace.discovery import FOLDER
 
-HANDOFF = "handoff/latest.md"
+HANDOFF = publish.HANDOFF
 CONTINUE = ".continue-here.md"
 
 
@@ -41,23 +42,34 @@ class ProjectFolder:
     def write(self, name: str, data: bytes) -> str:
         """Put a file in the place of what is there, with the permissions that it had; returns its path."""
         path = self._path(name)
-        mode = stat.S_IMODE(self._fs.stat(path).st_mode) if self._is_file(path) else None
+        self._is_file(path)  # refuses a link
         if name == HANDOFF:
-            durable.make_folders(self._fs, os.path.dirname(path))
-        # By way of a folder that git does not look into: a temp file beside the page would be seen, and committed.
+            self._make_handoff_folder(os.path.dirname(path))
+        self._put(path, data)
+        return path
+
+    def _put(self, path: str, data: bytes) -> None:
+        """Replace a file by way of a folder that git does not look into: git would see, and commit, a temp file beside
+        the page."""
         aside = os.path.join(self.root, FOLDER, "local")
         try:
             durable.make_folders(self._fs, aside)
-            self._replace(path, data, mode, aside)
+            self._replace(path, data, aside)
         except OSError as error:
             if error.errno not in (errno.EXDEV, errno.EACCES, errno.EPERM, errno.EROFS):
                 raise
-            self._replace(path, data, mode, "")  # .state is mounted from elsewhere
-        return path
+            self._replace(path, data, "")  # .state is mounted from elsewhere
 
-    def _replace(self, path: str, data: bytes, mode: int | None, aside: str) -> None:
+    def _make_handoff_folder(self, folder: str) -> None:
+        """Make the folder of the page, with git's attributes for it unless there are some already."""
+        durable.make_folders(self._fs, folder)
+        path = os.path.join(folder, ".gitattributes")
+        if find_repository(self._fs, self.root) is not None and not self._fs.exists(path):
+            self._put(path, scaffold.PAGE_ATTRIBUTES.encode())
+
+    def _replace(self, path: str, data: bytes, aside: str) -> None:
         tag = f"{os.getpid():x}"
-        durable.replace(self._fs, path, data, tag=tag, durable=True, mode=mode, by_way_of=aside)
+        durable.replace(self._fs, path, data, tag=tag, durable=True, by_way_of=aside)
 
     def remove(self, name: str) -> None:
         path = self._path(name)

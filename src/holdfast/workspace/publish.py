@@ -1,10 +1,14 @@
-"""Writing views: regenerated from the state, never over a person's edit."""
+"""Writing views: regenerated from the state, never over a person's edit, never over what the log has lost."""
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 
-from holdfast.store.protocol import Fault
+from holdfast.core import codec, fold
+from holdfast.core.stream import PROJECT, flat, last_part
+from holdfast.fs import durable, posix
+from holdfast.store.protocol import Fault, git_backed
 from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.views import seal
 
@@ -16,6 +20,12 @@ VIEWS = {"state.json": "state_json", "STATE.md": "state_md"}
 """The views of a session and the modules that make them, loaded when one has to be made."""
 
 
+HANDOFF = "handoff/latest.md"
+FREE, MARKED, MERGED, EDITED, LOST = "free", "marked", "merged", "edited", "lost"
+"""What a view is that does not show the state: free to be regenerated (stale, empty, garbage, truncated), in conflict,
+merged by git from two versions, edited by a person, or the last one to show a commit."""
+
+
 def render(name: str, state: dict[str, Any]) -> bytes:
     """The bytes of a view."""
     text: str = import_module(f"holdfast.views.{VIEWS[name]}").render(state)
@@ -23,21 +33,15 @@ def render(name: str, state: dict[str, Any]) -> bytes:
 
 
 def publish(session: Session) -> list[Fault]:
-    """Bring a session's views up to date; what a person edited is left alone and reported."""
+    """Bring a session's views up to date; what a person edited or the log has lost is left alone and reported."""
     found = []
     working_set = session.peek()
     for name in VIEWS:
-        note = f"{session.stream}/{name}"
-        present = session.workspace.store.get(note)
-        if seal.is_current(present, working_set.commits):
-            continue
-        if present is not None and seal.condition(present) == "edited":
-            found.append(_edited(session.stream, note))
-            continue
-        session.workspace.store.put(note, render(name, working_set.state))
-        if present is not None and seal.marker_line(present):
-            found.append(_stale(session.stream, note, present, fixed=True))
-    return found
+        present = session.workspace.store.get(f"{session.stream}/{name}")
+        if not seal.is_current(present, working_set.commits):
+            found += _replace(session, name, present, fix=False)
+    working_set.verified = working_set.head
+    return found + _heal_page(session.workspace)
 
 
 def check(workspace: Workspace, *, fix: bool, quick: bool = False) -> list[Fault]:
@@ -47,32 +51,175 @@ def check(workspace: Workspace, *, fix: bool, quick: bool = False) -> list[Fault
         session = workspace.session("/".join(stream.split("/")[1:]))
         state = session.peek().state
         for name in VIEWS:
-            note = f"{stream}/{name}"
-            present = workspace.store.get(note)
-            if (
-                present is None
-                or (quick and seal.is_current(present, state))
-                or present == render(name, state)
-            ):
-                continue
-            if seal.condition(present) == "edited":
-                found.append(_edited(stream, note))
+            present = workspace.store.get(f"{stream}/{name}")
+            found += _check_saved(session, name, fix=fix)
+            if present is None or (quick and seal.is_current(present, state)) or _shows(present, name, state):
                 continue
             if fix:
-                workspace.store.put(note, render(name, state))
-            found.append(_stale(stream, note, present, fixed=fix))
-    return found
+                found += _replace(session, name, present, fix=True) or [_stale(session, name, fixed=True)]
+            else:
+                verdict, detail = judge(session, name, present)
+                found += _fault(session, name, verdict, detail) or [_stale(session, name, fixed=False)]
+    return found + _heal_page(workspace, fix=fix)
 
 
-def _stale(stream: str, note: str, present: bytes, *, fixed: bool) -> Fault:
-    from holdfast.store.faults import CONFLICT_MARKERS, REGENERATED, STALE_VIEW
+def _replace(session: Session, name: str, present: bytes | None, *, fix: bool) -> list[Fault]:
+    """Regenerate a view if nothing is lost by that; returns what is worth saying. With ``fix``, a view that shows a
+    lost commit is saved first; one that git merged always is, since a person can have edited one side."""
+    store, verdict, detail = session.workspace.store, FREE, ""
+    if present is not None:
+        verdict, detail = judge(session, name, present)
+    if verdict == EDITED or (verdict == LOST and not fix):
+        return _fault(session, name, verdict, detail)
+    saved = ""
+    if verdict in (LOST, MERGED):
+        saved = saved_as(session.stream, name, verdict)
+        store.put(saved, present)
+    store.put(f"{session.stream}/{name}", render(name, session.peek().state))
+    return _fault(session, name, verdict, detail, fixed=True, saved=saved)
 
-    line = seal.marker_line(present)
-    kind, where = (CONFLICT_MARKERS, f"{note}:{line}") if line else (STALE_VIEW, note)
-    return Fault(kind, stream, where, {"owned": True}, done=REGENERATED if fixed else "", harmless=True)
+
+def judge(session: Session, name: str, found: bytes) -> tuple[str, str]:
+    """What a view is that does not show the state, and the line or the commit that says so."""
+    condition = seal.condition(found)
+    if condition == "intact":
+        lost = lost_commit(session, found)
+        return (LOST, lost) if lost else (FREE, "")
+    if condition == "broken":
+        line = seal.marker_line(found)
+        return (MARKED, str(line)) if line else (FREE, "")
+    if condition == "merged":
+        return MERGED, ""
+    return (FREE if _is_truncated(session, name, found) else EDITED), ""
 
 
-def _edited(stream: str, note: str) -> Fault:
-    from holdfast.store.faults import EDITED_VIEW
+def _fault(
+    session: Session, name: str, verdict: str, detail: str, *, fixed: bool = False, saved: str = ""
+) -> list[Fault]:
+    """What is reported of a view; nothing of one that is only stale, empty or truncated."""
+    if verdict == FREE:
+        return []
+    from holdfast.store import faults
 
-    return Fault(EDITED_VIEW, stream, note)
+    where, harmless = f"{session.stream}/{name}", verdict in (MARKED, MERGED)
+    data: dict[str, Any] = {"saved_as": saved} if saved else {}
+    if verdict == MARKED:
+        kind, where, data = faults.CONFLICT_MARKERS, f"{where}:{detail}", {"owned": True}
+    elif verdict == LOST:
+        kind, data = faults.VIEW_AHEAD, {"commit": detail, **data}
+    else:
+        kind = faults.MERGED_VIEW if verdict == MERGED else faults.EDITED_VIEW
+    done = faults.REGENERATED if fixed else ""
+    return [Fault(kind, session.stream, where, data, done=done, harmless=harmless)]
+
+
+def _stale(session: Session, name: str, *, fixed: bool) -> Fault:
+    from holdfast.store.faults import REGENERATED, STALE_VIEW
+
+    done = REGENERATED if fixed else ""
+    return Fault(STALE_VIEW, session.stream, f"{session.stream}/{name}", {}, done=done, harmless=True)
+
+
+def _shows(found: bytes, name: str, state: dict[str, Any]) -> bool:
+    """Whether a view has the bytes of the state; git may have converted its line endings."""
+    return found.replace(b"\r\n", b"\n") == render(name, state)
+
+
+# -- what the log has lost --------------------------------------------------------------------------------
+
+
+def lost_commit(session: Session, present: bytes) -> str:
+    """The commit that an intact view shows as its latest and that nobody has any more; empty if there is none.
+
+    A checkout, a stash or a reset takes commits out of the log that git or a pin still has: they are not lost.
+    """
+    shown = seal.head(present)
+    if not shown or _has(session, shown):
+        return ""
+    store = git_backed(session.workspace.store)
+    return "" if store is not None and store.has_elsewhere(session.stream, shown) else shown
+
+
+def _has(session: Session, commit_id: str) -> bool:
+    """Whether the stream has a commit. Mostly it is the one that the last command left."""
+    working_set = session.peek()
+    if commit_id in (working_set.head, working_set.verified):
+        return True
+    for line in session.workspace.store.read(session.stream, newest_first=True).lines:
+        found = codec.id_of(line)
+        if found <= commit_id:
+            return found == commit_id
+    return False
+
+
+def saved_as(stream: str, name: str, why: str) -> str:
+    """The note that keeps a view that was replaced though it may have said more than the log; one for each reason."""
+    return f"local/{why}-{name.lower()}/{flat(stream)}"
+
+
+def _check_saved(session: Session, name: str, *, fix: bool) -> list[Fault]:
+    """A view that was saved because it shows a lost commit; gone when the commit is back."""
+    note = saved_as(session.stream, name, LOST)
+    kept = session.workspace.store.get(note)
+    if kept is None:
+        return []
+    if _has(session, seal.head(kept)):
+        if fix:
+            session.workspace.store.put(note, None)
+        return []
+    from holdfast.store.faults import VIEW_AHEAD
+
+    data = {"commit": seal.head(kept), "saved_as": note}
+    return [Fault(VIEW_AHEAD, session.stream, note, data, harmless=True)]
+
+
+# -- what a crash left of a view --------------------------------------------------------------------------
+
+
+def _is_truncated(session: Session, name: str, found: bytes) -> bool:
+    """Whether a view is the beginning of what it was when it was made, as a power cut can leave it."""
+    state = state_at(session, seal.head(found))
+    return seal.is_truncated(found, render(name, state).decode())
+
+
+def state_at(session: Session, head: str) -> dict[str, Any]:
+    """The state that a view showed whose seal names this commit as the latest; without one, the present state."""
+    if not head or head == session.peek().head:
+        return session.peek().state
+    return fold.fold(
+        fold.blank("session"), (commit for commit in session.stored_commits() if commit.id <= head)
+    )
+
+
+# -- the page of a handoff --------------------------------------------------------------------------------
+
+
+def _heal_page(workspace: Workspace, *, fix: bool = True) -> list[Fault]:
+    """Regenerate ``handoff/latest.md`` if git merged two versions of it. Mostly there is none, which costs one call."""
+    top, folder = os.path.split(workspace.where)
+    path = f"{top}/{HANDOFF}"
+    if folder != ".state" or not posix.exists(path):
+        return []
+    try:
+        present = durable.read_whole(posix, path)
+    except OSError:
+        return []
+    if seal.condition(present) != "merged":
+        return []
+    from holdfast.store.faults import MERGED_VIEW, REGENERATED
+
+    if not fix:
+        return [Fault(MERGED_VIEW, "", HANDOFF, harmless=True)]
+    from holdfast.workspace.heal_pages import regenerate
+    from holdfast.workspace.project_files import ProjectFolder
+
+    saved = saved_as(_session_named(workspace, present), os.path.basename(HANDOFF), MERGED)
+    workspace.store.put(saved, present)
+    regenerate(workspace, ProjectFolder(top), HANDOFF)
+    return [Fault(MERGED_VIEW, "", HANDOFF, {"saved_as": saved}, done=REGENERATED, harmless=True)]
+
+
+def _session_named(workspace: Workspace, page: bytes) -> str:
+    """The stream that a page is about: what is kept of the page is forgotten with it."""
+    streams = workspace.store.streams("sessions/")
+    return next((s for s in streams if f"session: {last_part(s)}\n".encode() in page), PROJECT)

@@ -8,6 +8,7 @@ import stat
 from holdfast.errors import Forbidden
 from holdfast.fs import durable, posix
 from holdfast.fs.port import FileSystem
+from holdfast.git.integration import IGNORED_VIEWS
 from holdfast.store.oserror import translate_oserror
 from holdfast.views.workspace_readme import README
 
@@ -20,17 +21,25 @@ format = 1
 GITATTRIBUTES = """\
 # Segments are bytes that only their writer appends to: no line-ending conversion, no textual merge.
 *.jsonl -text merge=binary
+# Long texts, named by their hash.
+events/**/blobs/* -text merge=binary
 # Long messages are kept with their hash.
 message-*.txt -text
-# Views are made from segments; the next command makes them anew whatever a merge left.
-STATE.md text eol=lf merge=holdfast-view linguist-generated
-state.json text eol=lf merge=holdfast-view linguist-generated
+# Views that are tracked merge by union, without stopping; the next command regenerates what that left.
+STATE.md text eol=lf merge=union linguist-generated
+state.json text eol=lf merge=union linguist-generated
 """
 
-GITIGNORE = """\
+GITIGNORE = f"""\
 /local/
 .*.tmp-*
+{IGNORED_VIEWS}"""
+
+PAGE_ATTRIBUTES = """\
+# Pages that holdfast writes merge by union, without stopping; the next command regenerates what that left.
+latest.md text eol=lf merge=union linguist-generated
 """
+"""For ``handoff/.gitattributes``."""
 
 FILES = {
     ".gitignore": GITIGNORE,

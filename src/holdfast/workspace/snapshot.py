@@ -8,7 +8,7 @@ wrong with it costs no more than folding the stream again. It has two lines: wha
 from __future__ import annotations
 
 import json
-from zlib import crc32
+import zlib
 
 from holdfast.core import fold, ids
 from holdfast.core.codec import Commit
@@ -20,7 +20,7 @@ from holdfast.workspace.thread_lock import ThreadLock
 
 EVERY = LONG_TAIL
 """Commits between two snapshots: what an opening has to fold at most, whatever the length of the history."""
-_RELEASE = f"{__version__}.{fold.RELEASE}.3"
+_RELEASE = f"{__version__}.{fold.RELEASE}.4"
 """Of what is in a snapshot, and how: another one is not used."""
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -37,6 +37,8 @@ class WorkingSet:
         self.head = ids.ZERO
         self.faults: tuple[Fault, ...] = ()
         self.cursor: Cursor = None
+        self.verified = ids.ZERO
+        """An earlier head that the stream is known to have: that of the snapshot, or of the last publishing."""
         self._store = store
         self._stream = stream
         self.lock = ThreadLock(self._start_over)
@@ -82,7 +84,8 @@ class WorkingSet:
     def _start_over(self) -> None:
         """Know nothing: the next reading is of the whole stream."""
         self.version = self._saved = 0
-        self.head, self.cursor, self.faults = ids.ZERO, None, ()
+        self.head = self.verified = ids.ZERO
+        self.cursor, self.faults = None, ()
         self._state, self._top, self._body, self._pending = None, {}, b"", []
 
     @property
@@ -128,6 +131,7 @@ class WorkingSet:
         if tail.restarted:
             state = fold.fold(fold.blank(self.kind), tail.lines)
             self._state, self._top, self._body, self._pending, self._saved = state, {}, b"", [], 0
+            self.verified = ids.ZERO
         elif tail.lines:
             self._pending += tail.lines
             self._durable = False
@@ -175,9 +179,10 @@ class WorkingSet:
             self._put(self._top, self._body or _encode(self._state).encode())
 
     def _put(self, top: dict[str, Any], state: bytes) -> None:
-        body = b"\n".join([_encode(top).encode(), state])
+        # Compressed, the snapshot of a small session takes one block of the disk and not two.
+        body = zlib.compress(b"\n".join([_encode(top).encode(), state]), 1)
         try:
-            self._store.put(self.note, b"%08x %s" % (crc32(body), body))
+            self._store.put(self.note, b"%08x %s" % (zlib.crc32(body), body))
         except HoldfastError:
             pass  # only a cache, and often of a commit that is acknowledged: no reason to fail
 
@@ -195,16 +200,16 @@ class WorkingSet:
             return
         body = note[9:]
         try:
-            if int(note[:8], 16) != crc32(body):
+            if int(note[:8], 16) != zlib.crc32(body):
                 return
-            line, _, state = body.partition(b"\n")
+            line, _, state = zlib.decompress(body).partition(b"\n")
             top = json.loads(line)
             if top["release"] != _RELEASE or top["version"] <= self.version:
                 return
-        except (ValueError, KeyError):
+        except (ValueError, KeyError, zlib.error):
             return
         self._pending = []
         self._state, self._top, self._body = None, top, state
         self.cursor = top["cursor"]
         self.version = self._saved = top["version"]
-        self.head = top["head"] or ids.ZERO
+        self.head = self.verified = top["head"] or ids.ZERO

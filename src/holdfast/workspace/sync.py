@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from holdfast.core import concepts, contested, fold, foreign, ids
+from holdfast.core import concepts, contested, foreign
 from holdfast.core.codec import Event
 from holdfast.core.foreign import Left, Record
 from holdfast.core.hashing import blake2b
@@ -52,9 +52,9 @@ def drift(session: Session) -> Drift:
     found = session.workspace.store.get(f"{session.stream}/{VIEW}")
     if found is None or seal.condition(found) != "edited":
         return Drift(False, [], [])
-    text = found.decode()
+    text = seal.plain(found)
     state = session.peek().state
-    base = _told(publish.render(VIEW, _state_at(session, text)).decode())
+    base = _told(publish.render(VIEW, publish.state_at(session, seal.head(found))).decode())
     present = _told(publish.render(VIEW, state).decode())
     now = _told(text)
     return Drift(True, _changes(base, now, present), _added_lines(base, now))
@@ -173,16 +173,6 @@ def _changes(base: _Told, now: _Told, present: _Told) -> list[Change]:
 
 def _added_lines(base: _Told, now: _Told) -> list[Left]:
     return [left for text, left in now.left.items() if text not in base.left]
-
-
-def _state_at(session: Session, text: str) -> dict[str, Any]:
-    """The state that the view showed: its seal names the last commit. Without a seal, the present one."""
-    at = text.find(seal.MARK)
-    head = text[at + len(seal.MARK) : at + len(seal.MARK) + ids.ID_LENGTH] if at >= 0 else ""
-    if not ids.is_commit_id(head) or head == session.peek().head:
-        return session.peek().state
-    blank = fold.blank("session")
-    return fold.fold(blank, (commit for commit in session.stored_commits() if commit.id <= head))
 
 
 def _events(state: dict[str, Any], mint: Any, change: Change) -> list[Event]:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from holdfast.workspace.discovery import Surroundings
     from holdfast.workspace.models import Unsettled
     from holdfast.workspace.person import Person
-    from holdfast.workspace.presence import Presence
+    from holdfast.workspace.presence import Lease, Presence
     from holdfast.workspace.project import Project
 
 POINTER = "local/current"
@@ -146,7 +146,7 @@ class Workspace:
         transitions: dict[str, list[str]] | None = None,
         op: str | None = None,
     ) -> Session:
-        """Begin a session, and make it the current one of this place.
+        """Start a session, and make it the current one.
 
         ``phases`` are entered in order, or as ``transitions`` allow (see ``Session.declare_phases``).
         """
@@ -229,34 +229,34 @@ class Workspace:
         return streams[:limit], len(streams)
 
     def has_archive(self) -> bool:
-        """Whether sessions were put away into ``history/``; an engine without folders keeps them among the others."""
+        """Internal: whether sessions were archived into ``history/``, where the engine has folders."""
         archive = archive_of(self.store)
         return archive is not None and archive.has_archive()
 
     def pick(self) -> Choice:
-        """The session to go on with when nobody names one, and why that one."""
+        """Internal: the session to go on with when nobody names one, and why that one."""
         from holdfast.workspace.choose import pick
 
         return pick(self)
 
     def for_host(self, host: str, host_session: str) -> Choice:
-        """The session that an agent host's own session works on; a new one goes on with what ``pick`` finds."""
+        """Internal: the session that an agent host's own session works on; for a new one, what ``pick`` finds."""
         from holdfast.workspace.choose import for_host
 
         return for_host(self, host, host_session)
 
     def bind_host(self, host: str, host_session: str, session: Session) -> None:
-        """Remember that an agent host's own session works on ``session``."""
+        """Internal: remember that an agent host's own session works on ``session``."""
         from holdfast.workspace.choose import bind
 
         bind(self, host, host_session, session)
 
     def current(self) -> str | None:
-        """The id of this place's current session, if there is one."""
+        """The name of the current session, if there is one."""
         return _pointed_to(self.store.get(POINTER))
 
     def switch(self, name: str) -> Session:
-        """Make another session the current one of this place."""
+        """Make another session the current one."""
         session = self._find(name)
         self.store.put(POINTER, f"{session.user}/{session.id}\n".encode())
         return session
@@ -281,7 +281,7 @@ class Workspace:
 
     @property
     def surroundings(self) -> Surroundings:
-        """The project's folder and the git repository around it."""
+        """Internal: the project's folder and the git repository around it."""
         if self._surroundings is None:
             in_folder = self.store.capabilities.name == "files"
             self._surroundings = discovery.around(os.path.dirname(self.where) if in_folder else os.getcwd())
@@ -304,7 +304,7 @@ class Workspace:
         return Person(self, user_stream(self.user))
 
     def files(self, stream: str) -> Beside:
-        """The files that a stream can refer to: the project's, and its own where the store has folders."""
+        """Internal: the files that a stream can refer to: the project's, and its own where the store has folders."""
         from holdfast.workspace.attachments import Beside
 
         attachments = attachments_of(self.store)
@@ -319,7 +319,7 @@ class Workspace:
 
     @property
     def presence(self) -> Presence:
-        """Who works in the worktrees of this repository."""
+        """Internal: who works in the worktrees of this repository."""
         if self._presence is None:
             from holdfast.workspace.presence import of_agent
 
@@ -329,6 +329,13 @@ class Workspace:
     @presence.setter
     def presence(self, presence: Presence) -> None:
         self._presence = presence
+
+    def lease(self, session: str, *, anyway: bool = False) -> Lease:
+        """Take the lease of a session, by its name: ``session.under(lease)`` writes only as long as it is held.
+
+        Raises ``Held`` if a live process has it; ``anyway`` also takes it from one that nobody here can look at.
+        """
+        return self.presence.lease(session, anyway=anyway)
 
     # -- across sessions ----------------------------------------------------------------------------------
 
@@ -347,7 +354,7 @@ class Workspace:
         ]
 
     def doctor(self, *, fix: bool = False) -> list[Fault]:
-        """Everything that is wrong in the workspace; with ``fix``, mend what can be mended without losing anything."""
+        """Everything that is wrong in the workspace; with ``fix``, repair what can be repaired without loss."""
         from holdfast.workspace import presence, soundness
         from holdfast.workspace.heal_pages import check_markers
 
@@ -370,12 +377,12 @@ class Workspace:
         return [Fault(faults.HOOK_ERRORS, "", HOOK_LOG, data, harmless=True)]
 
     def salvage(self) -> list[Fault]:
-        """Bring back commits that git removed from the working tree before a git commit had them."""
+        """Internal: bring back commits that git removed from the working tree before a git commit had them."""
         store = git_backed(self.store)
         return store.salvage() if store is not None else []
 
     def heal(self) -> list[Fault]:
-        """Put right what a merge left in our files: conflicts, markers, stale views, lost segments."""
+        """Repair what a merge left: conflicts, markers, stale views, lost segments."""
         from holdfast.workspace.heal import heal
 
         return heal(self)
@@ -383,7 +390,7 @@ class Workspace:
     # -- views --------------------------------------------------------------------------------------------
 
     def changed(self, handle: Handle) -> None:
-        """A commit was made: its views are stale. They are regenerated at most once a second, and on close."""
+        """Internal: a commit was made. Its views are regenerated at most once a second, and on close."""
         self._stale[handle.stream] = handle
         if self.new_key is not None:
             secrets_filter.keep_key(self)
@@ -398,15 +405,15 @@ class Workspace:
             self._publishing.release()
 
     def touch(self, handle: Handle) -> None:
-        """Have the views of a session looked at by the next ``publish``, also if nothing was committed."""
+        """Internal: have the views of a session looked at by the next ``publish``, also if nothing was committed."""
         self._stale[handle.stream] = handle
 
     def report(self, fault: Fault) -> None:
-        """Have the next ``publish`` tell of something that went wrong beside a command, which itself succeeded."""
+        """Internal: have the next ``publish`` report a fault that did not make its command fail."""
         self._faults.append(fault)
 
     def publish(self) -> list[Fault]:
-        """Make the views of every changed session anew."""
+        """Write the views of every changed session; returns what was found wrong with them."""
         with self._publishing:
             return self._publish()
 
@@ -434,7 +441,7 @@ class Workspace:
             store.mirror(stream)
 
     def close(self) -> None:
-        """Write what views are stale, and give the store back."""
+        """Write the views of changed sessions, and close the store."""
         self.publish()
         self.store.close()
 

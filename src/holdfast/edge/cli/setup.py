@@ -17,13 +17,7 @@ def _init_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--views",
         choices=("git", "local"),
-        default="git",
-        help="local: keep STATE.md and state.json out of git",
-    )
-    parser.add_argument(
-        "--merge-driver",
-        action="store_true",
-        help="register a git merge driver for STATE.md and state.json in this clone",
+        help="git: track STATE.md and state.json; local: keep them out of git (default for a new workspace)",
     )
     parser.add_argument(
         "--install",
@@ -89,8 +83,8 @@ def _configure_git(root: str, arguments: argparse.Namespace) -> list[str]:
     told = []
     if arguments.views == "local" and integration.keep_views_local(root):
         told.append("STATE.md and state.json stay out of git.")
-    if arguments.merge_driver and integration.register_driver(root):
-        told.append("Registered the merge driver in this clone.")
+    if arguments.views == "git" and integration.track_views(root):
+        told.append("STATE.md and state.json can be added to git.")
     if arguments.commit_hook:
         told.append(integration.install_hook(root))
     return told
@@ -137,7 +131,7 @@ COMMANDS = {
         (
             "holdfast init",
             "holdfast init path/to/project",
-            "holdfast init --merge-driver --commit-hook",
+            "holdfast init --commit-hook",
             "holdfast init --install auto",
         ),
     ),

@@ -14,6 +14,7 @@ from holdfast.fs.port import FileSystem
 from holdfast.fs.symlinks import forget_passed, reject_symlinks
 from holdfast.git.refs import UNSEARCHED, GitHead, Repository, find_repository
 from holdfast.store.files import segments
+from holdfast.store.files.blobs import Blobs
 from holdfast.store.files.identity import WriterIdentity
 from holdfast.store.files.journal import JournalPolicy
 from holdfast.store.files.lockfile import stored_state
@@ -92,6 +93,7 @@ class FilesEngine:
             self._habit,
         )
         self._place.identity.copied = self._fork_identity
+        self._blobs = Blobs(self._place)
 
     def _fork_identity(self, old: str, new: str) -> None:
         from holdfast.store.files import fork_identity
@@ -111,7 +113,7 @@ class FilesEngine:
             handle = self._handle(stream)
         with handle.mutex:
             try:
-                return handle.append(plan, cursor, expect, op)
+                return self._blobs.append(handle, plan, cursor, expect, op)
             except OSError as error:
                 raise translate_oserror(error, stream) from error
             except Newer as error:
@@ -124,7 +126,7 @@ class FilesEngine:
                 tail = handle.read(None if newest_first else cursor)
                 if newest_first:
                     return tail._replace(lines=self._backward(handle), restarted=True)
-                return tail
+                return self._blobs.attach(stream, tail)
             except OSError as error:
                 raise translate_oserror(error, stream) from error
             except Newer as error:
@@ -132,7 +134,7 @@ class FilesEngine:
 
     def _backward(self, handle: Stream) -> Iterator[bytes]:
         try:
-            yield from handle.backward()
+            yield from self._blobs.attached(handle.stream, handle.backward())
         except OSError as error:
             raise translate_oserror(error, handle.stream) from error
 

@@ -1,7 +1,9 @@
-"""Spaces and blanks in the lines of a segment, which are there for git alone (docs/decisions/0012-padding.md).
+"""Padding in the lines of a segment, against git's rename detection (docs/decisions/0012-padding.md).
 
 Git takes a new file for a removed one under another name if half of its pieces are the same. More than half of every
-line is its own: a short one by its id, time and sum, a long one by blanks that follow from its segment and its commit.
+usual line is its own: a short one by its id, time and sum, a longer one by padding that follows from its segment and
+its commit. Padding is bounded: in lines beyond that, the same text is cut into other pieces, because it begins in
+another column.
 """
 
 from __future__ import annotations
@@ -19,16 +21,18 @@ BLANKS = SPACE + TAB
 OPEN, SHIFTED = b"{", b"{ "
 LONG = 280
 """Up to that length more than half of a line is its own: its id and its time, each in a piece of 64 bytes, and its sum.
-A longer line is filled up with blanks of its own until at most two fifths of it can be found anywhere else."""
-VERY_LONG = 4000
-"""Up to that length the blanks stand behind what people read."""
+A longer line gets padding until less than half of it can be found anywhere else."""
+MOST = 1024
+"""Bytes of padding in a line."""
+COVERED = 1200
+"""Up to that length the padding is enough."""
 _PIECE = 64
-_DRAWN = 4096
-"""Blanks that are drawn for a segment."""
+_SHIFTS = 80
+"""Git compares files in pieces of 64 bytes from the beginning of each line, libgit2 in pieces of 80."""
 
 
 def line_of(piece: bytes) -> bytes:
-    """The line in a piece of a segment between two line feeds: without the blanks that are there for git alone."""
+    """The line in a piece of a segment between two line feeds, without its padding."""
     line = piece.removesuffix(CR).lstrip(SPACE)
     if line.startswith(SHIFTED):
         line = OPEN + line[1:].lstrip(SPACE)
@@ -46,26 +50,25 @@ def pad_line(name: str, commit_id: str, opening: bytes, body: bytes, end: bytes)
         return opening + body[1:] + end
     drawn = _drawn(name)
     first = int(commit_id[9:12], 16)
-    last = first + _PIECE + (length - LONG) * 3 // 2
-    if last > len(drawn):
-        drawn *= last // _DRAWN + 1
-    if length <= VERY_LONG:
+    last = first + padding_in(length)
+    if length <= COVERED:
         return opening + body[1:] + drawn[first:last] + end
-    # Of a file with many pieces, libgit2 takes more samples from the beginning: so there, in a very long line.
-    return b"".join([opening, body[1 : codec.BY_AT], drawn[first:last], body[codec.BY_AT :], end])
+    # The shift follows from the commit alone: a copy of it in another segment still begins in another column.
+    shift, at = first % _SHIFTS, codec.BY_AT
+    return b"".join([opening, body[1:at], SPACE * shift, body[at:], drawn[first : last - shift], end])
 
 
-def blanks_in(length: int) -> int:
-    """How many blanks a line of that length has in a segment."""
-    return _PIECE + (length - LONG) * 3 // 2 if length > LONG else 0
+def padding_in(length: int) -> int:
+    """How many bytes of padding a line of that length has."""
+    return min(_PIECE + (length - LONG) * 5 // 4, MOST) if length > LONG else 0
 
 
 @lru_cache(maxsize=16)  # a handle writes many lines to one segment
 def _drawn(name: str) -> bytes:
-    """The blanks of a segment, twice over: every line has some of them, from a place on that follows from its commit.
+    """The padding of a segment, twice over: every line has some of it, from a place on that follows from its commit.
 
-    16 have one tab, at a place that is drawn: more of them would be hard to look at. Git knows 107,927 numbers for
-    pieces, so two pieces of different segments get the same one now and then, but not half of those in a line.
+    16 bytes have one tab, at a place that is drawn: more of them would be hard to look at. Git knows 107,927 numbers
+    for pieces, so two pieces of different segments get the same one now and then, but not half of those in a line.
     """
     sixteen = [SPACE * place + TAB + SPACE * (15 - place) for place in range(16)]
     digests = b"".join([blake2b(f"{name}/{number}".encode()).digest() for number in range(2)])

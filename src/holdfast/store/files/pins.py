@@ -191,6 +191,11 @@ def held(place: Place, name: str = FOLDER) -> Iterator[tuple[str, list[str]]]:
             yield stream, [os.path.join(own, name) for name in _names(place, own)]
 
 
+def paths(place: Place, stream: str, name: str) -> list[str]:
+    """Where a file of a stream may be pinned."""
+    return [os.path.join(folder, stream.replace("/", "+"), name) for folder in folders(place)]
+
+
 def drop(place: Place, path: str) -> None:
     """Forget one link: the segment's commits are elsewhere."""
     try:

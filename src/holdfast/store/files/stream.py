@@ -245,6 +245,7 @@ class Stream:
 
     def _first_with(self, op: str) -> codec.Commit | None:
         """The commit that has this operation id."""
+        from holdfast.store.files.blobs import Blobs
         from holdfast.store.files.op_index import Ops, matches
 
         if self._ops is None:
@@ -255,7 +256,7 @@ class Stream:
         if self._ops.may_have(op):
             for line in self.backward():
                 if matches(line, op):
-                    return codec.decode(line)
+                    return codec.decode(Blobs(self._place).whole(self.stream, line))
         return None
 
     def _make_all_durable(self) -> None:

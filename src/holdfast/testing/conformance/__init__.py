@@ -21,6 +21,7 @@ from holdfast.store.protocol import Store
 from holdfast.testing.conformance.commits import (
     TestExpect,
     TestIds,
+    TestLongTexts,
     TestOps,
     TestPlans,
     TestPrebuilt,
@@ -37,6 +38,7 @@ __all__ = [
     "TestCursors",
     "TestExpect",
     "TestIds",
+    "TestLongTexts",
     "TestModel",
     "TestNames",
     "TestNotes",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from holdfast.core import ids, timestamps
-from holdfast.core.codec import Draft, Event, content_of, decode, fault_of
+from holdfast.core.codec import GENESIS, Draft, Event, content_of, decode, fault_of, sum_of
 from holdfast.errors import Conflict, Refused, TooLarge, Usage
 from holdfast.store.protocol import AppendContext, Cursor, PrebuiltCommit, PreparedCommit, Store
 from holdfast.testing import hostile
@@ -84,6 +84,74 @@ class TestRoundTrip:
         assert (backwards.version, backwards.restarted) == (600, True)
         assert texts(backwards) == wanted[::-1]
         assert texts(store.read("project", newest_first=True)) == []
+
+
+class TestLongTexts:
+    """Texts that an engine may store apart from their commits."""
+
+    @pytest.mark.parametrize("character", ["x", "é", "漢", "🦀", '"', "\n", "\\"])
+    def test_any_length_around_the_limit(self, store: Store, character: str) -> None:
+        """Texts of 4,095, 4,096 and 4,097 bytes and far more are read back unchanged, in either direction."""
+        size = len(character.encode())
+        wanted = [
+            character * (length // size) + "y" * (length % size) for length in (4095, 4096, 4097, 40_000)
+        ]
+        append_all(store, USER, *wanted)
+        assert everything(store) == wanted
+        assert texts(store.read(USER, newest_first=True)) == wanted[::-1]
+
+    def test_every_position(self, store: Store) -> None:
+        """Long texts are the same wherever they stand in the data, how often, and in how many events."""
+        long, other = "l" * 5000, "Ω" * 3000
+        events = (
+            Event("x.one", {"a": long, "b": [1, [long, {"c": other, "": ""}], None], long: "a long key"}),
+            Event("x.two", {}),
+            Event("x.three", {"text": other, "blobs": [[0, ["a"], "f" * 64]], "sum": "x", "more": long}, 2),
+        )
+        for op in (None, "op-1"):
+            draft = Draft(events, "ben", "human", op)
+            done = store.append(USER, lambda context, draft=draft: PreparedCommit(draft, {}), op=op)  # type: ignore[misc]
+            assert done.commit.events == events
+        lines = list(store.read(USER).lines)
+        assert [decode(line).events for line in lines] == [events] * 2
+        assert fault_of(lines[0], GENESIS) is None
+        assert fault_of(lines[1], sum_of(lines[0])) is None
+
+    def test_a_plan_and_a_repeated_operation_get_the_whole_text(self, engine: Engine) -> None:
+        """A plan sees the full texts that others wrote, and the same operation again returns the full commit."""
+        store = engine.fresh()
+        long = "text " * 2000
+        first = store.append(USER, saying(long, op="o"), op="o")
+        seen: list[Any] = []
+        store.append(USER, remembering(seen, saying("short")))
+        assert texts(seen[0]) == [long]
+        again = store.append(USER, never, op="o")
+        assert (again.commit, again.repeated) == (first.commit, True)
+        if store.capabilities.survives_exit:
+            assert engine.again(store).append(USER, never, op="o").commit == first.commit
+
+    def test_a_prebuilt_commit(self, store: Store) -> None:
+        """Commits that no rule has to judge, long and short in turn, are written and seen in full."""
+        wanted, cursor, seen = [], None, []
+        for number in range(40):
+            text = f"{number} " * (3000 if number % 3 else 1)
+            draft = Draft((Event("x.said", {"text": text}),), "ann", "agent")
+            prepared = PreparedCommit(draft, {}, content_of(draft))
+            plan = PrebuiltCommit(prepared, lambda context: seen.extend(texts(context.tail)))
+            done = store.append(USER, plan, None if number % 10 == 9 else cursor)
+            assert done.commit.events == draft.events
+            cursor = done.cursor
+            wanted.append(text)
+        assert everything(store) == wanted
+        assert set(seen) <= set(wanted)
+
+    def test_the_limit_of_a_commit_counts_its_long_texts(self, store: Store) -> None:
+        """Texts that are stored apart still count for the size of a commit."""
+        half = "x" * (2 << 20)
+        draft = Draft((Event("x.y", {"a": half, "b": half}),), "ann", "agent")
+        with pytest.raises(TooLarge):
+            store.append(USER, lambda context: PreparedCommit(draft, {}))
+        assert everything(store) == []
 
 
 class TestIds:

@@ -24,7 +24,7 @@ from holdfast.store.protocol import Cursor, Store
 from holdfast.testing.crash.oracle import SEGMENT, WORKSPACE, Opened, check_state, files_engine
 from holdfast.testing.crash.recording import Recording
 from holdfast.testing.crash.states import DiskState, crash_states, remove_tree, scratch_base, write_out
-from holdfast.testing.crash.workload import Acknowledged, append, events_of, verify
+from holdfast.testing.crash.workload import LONG, Acknowledged, append, events_of, verify
 from holdfast.testing.crash.wrapped import SameDisk, WithoutSync
 
 STREAM = "sessions/kim/2026-01-15-00000001"
@@ -120,11 +120,11 @@ class Fixture:
         self.begin()
         return head
 
-    def next_op(self, events: int = 0) -> str:
-        """A new operation id; with ``events``, one whose commit has that many."""
+    def next_op(self, events: int = 0, *, long: bool = False) -> str:
+        """A new operation id; with ``events``, one whose commit has that many; with ``long``, one with long texts."""
         while True:
             self._number += 1
-            op = f"op{self._number}"
+            op = f"{LONG if long else 'op'}{self._number}"
             if not events or len(events_of(op)) == events:
                 return op
 
@@ -197,6 +197,7 @@ def segment_class(fixture: Fixture, call: str, path: str) -> str:
     relative = SEGMENT.sub("SEGMENT", relative)
     relative = re.sub(r"quarantine/.+", "quarantine/KEPT", relative)
     relative = re.sub(r"journals/.+", "journals/JOURNAL", relative)
+    relative = re.sub(r"blobs/.+", "blobs/TEXT", relative)
     if call == "sync":
         changes = [
             step.kind

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 
+from holdfast.core.long_texts import hash_of
 from holdfast.errors import HoldfastError
 from holdfast.fs import durable
 from holdfast.store.protocol import LONG_TAIL
 from holdfast.testing.crash.faults import Failure, Faulty
 from holdfast.testing.crash.harness import PROJECT, SECOND, STREAM, Fixture, Protocol
 from holdfast.testing.crash.journal_protocols import JOURNAL_PROTOCOLS, JOURNALS
+from holdfast.testing.crash.workload import LONG_TEXT
 from holdfast.testing.crash.wrapped import DuringSync, Killed, KilledAt, SameDisk
 from holdfast.workspace.snapshot import WorkingSet
 
@@ -43,6 +46,37 @@ def large_commits(fixture: Fixture) -> None:
     store = fixture.store()
     for _ in range(4):
         fixture.append(store, op=fixture.next_op(events=4))
+    store.close()
+
+
+def long_texts(fixture: Fixture) -> None:
+    """Commits whose long texts are files of their own; one of the texts is there before the second commit."""
+    _existing(fixture, 1)
+    for _ in range(2):
+        store = fixture.store()
+        fixture.append(store, op=fixture.next_op(long=True))
+        fixture.append(store)
+        store.close()
+
+
+def long_texts_first(fixture: Fixture) -> None:
+    store = fixture.store()
+    fixture.append(store, op=fixture.next_op(long=True))
+    fixture.append(store, op=fixture.next_op(long=True), fast_path=True)
+    store.close()
+
+
+def long_text_of_git(fixture: Fixture) -> None:
+    """A text is there before its commit, and nobody has synced it: git does not sync what it checks out."""
+    _existing(fixture, 1)
+    store = fixture.store()
+    folder = os.path.join(fixture.root, "events", *STREAM.split("/"), "blobs")
+    durable.make_folders(fixture.fs, folder)
+    data = LONG_TEXT.encode()
+    fd = fixture.fs.open(os.path.join(folder, hash_of(data)), durable.CREATE)
+    durable.write_whole(fixture.fs, fd, data)
+    fixture.fs.close(fd)
+    fixture.append(store, op=fixture.next_op(long=True))
     store.close()
 
 
@@ -217,7 +251,13 @@ def reader_keeps_snapshot(fixture: Fixture) -> None:
 
 
 def killed_then_cut(
-    call: int, *, fresh: bool, retry: bool, awake: bool = False, journals: bool = False
+    call: int,
+    *,
+    fresh: bool,
+    retry: bool,
+    awake: bool = False,
+    journals: bool = False,
+    long: bool = False,
 ) -> Protocol:
     """A process is killed at one call; its successor goes on and is acknowledged; then the power goes.
 
@@ -232,7 +272,7 @@ def killed_then_cut(
         other = fixture.store() if awake else None
         if other is not None:
             fixture.append(other)
-        op = fixture.next_op()
+        op = fixture.next_op(long=long)
         dying = KilledAt(fixture.fs, call)
         with contextlib.suppress(Killed):
             fixture.append(fixture.store(dying), op=op)
@@ -249,11 +289,13 @@ def killed_then_cut(
         store.close()
 
     kind = "first append" if fresh else "append"
-    how = f"{', awake' * awake}{', journals' * journals}"
+    how = f"{', awake' * awake}{', journals' * journals}{', long text' * long}"
     return Protocol(f"{kind} killed at call {call}, {'retried' if retry else 'succeeded'}{how}", run)
 
 
-def failed_sync(call: int, *, fresh: bool, same_store: bool, journals: bool = False) -> Protocol:
+def failed_sync(
+    call: int, *, fresh: bool, same_store: bool, journals: bool = False, long: bool = False
+) -> Protocol:
     """A sync fails as on Linux, which then calls the lost bytes clean; the caller retries and goes on."""
 
     def run(fixture: Fixture) -> None:
@@ -265,7 +307,7 @@ def failed_sync(call: int, *, fresh: bool, same_store: bool, journals: bool = Fa
         store = fixture.store(SameDisk(faulty))
         if journals:
             fixture.append(store)  # with a sound disk: from now on it has a journal
-        op = fixture.next_op()
+        op = fixture.next_op(long=long)
         faulty.failure = Failure(faulty.calls + call, errno.EIO)
         failed = False
         try:
@@ -286,7 +328,9 @@ def failed_sync(call: int, *, fresh: bool, same_store: bool, journals: bool = Fa
 
     kind = "first append" if fresh else "append"
     who = "same process" if same_store else "next process"
-    return Protocol(f"{kind} with sync {call} failing, {who} retries{', journals' * journals}", run)
+    return Protocol(
+        f"{kind} with sync {call} failing, {who} retries{', journals' * journals}{', long text' * long}", run
+    )
 
 
 PROTOCOLS = [
@@ -295,6 +339,9 @@ PROTOCOLS = [
         first_append,
         append_more,
         large_commits,
+        long_texts,
+        long_texts_first,
+        long_text_of_git,
         several_streams,
         several_openings,
         snapshot_note,

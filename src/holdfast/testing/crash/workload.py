@@ -17,6 +17,9 @@ from holdfast.core.codec import ALONE, GENESIS, Commit, Draft, Event, content_of
 from holdfast.store.protocol import AppendContext, Cursor, Plan, PrebuiltCommit, PreparedCommit, Store
 
 MAX_TEXT = 700
+LONG = "long"
+"""How the ids of operations begin that have two long texts: one of their own, and one that they all have."""
+LONG_TEXT = "zwölf ☃ \u2028 lines\n" * 300
 
 
 class Acknowledged(NamedTuple):
@@ -35,6 +38,11 @@ class Violation(AssertionError):
 @functools.cache
 def events_of(op: str) -> tuple[Event, ...]:
     """The events that belong to an operation id: one to four, short or long, with awkward text."""
+    if op.startswith(LONG):
+        return (
+            Event("x.part", {"op": op, "part": 0, "of": 2, "text": f"{op} " * 1500}),
+            Event("x.part", {"op": op, "part": 1, "of": 2, "text": LONG_TEXT}),
+        )
     rng = random.Random(op)
     count = rng.choice((1, 1, 2, 4))
     text = rng.choice(

@@ -52,6 +52,9 @@ class Wrapped:
     def set_mode(self, fd: int, mode: int) -> None:
         self.around("set_mode", self.paths.get(fd, ""), lambda: self.inner.set_mode(fd, mode))
 
+    def set_owner(self, fd: int, user: int, group: int) -> None:
+        self.around("set_owner", self.paths.get(fd, ""), lambda: self.inner.set_owner(fd, user, group))
+
     def close(self, fd: int) -> None:
         path = self.paths.pop(fd, "")
         self.around("close", path, lambda: self.inner.close(fd))

@@ -18,6 +18,7 @@ from hashlib import sha256
 
 from holdfast.core import codec
 from holdfast.errors import Forbidden, NotFound, Refused, Usage
+from holdfast.git.integration import track_views
 from holdfast.store.files import segments
 from holdfast.testing.git_histories.tree import VIEWS, Broken, Tree
 from holdfast.testing.seeded import Replay
@@ -78,6 +79,7 @@ class History:
         self.done: list[str] = []
         self.reverted = False
         self.replay = Replay(seed)
+        self.tracked_views = seed % 2 == 1
         self.trees: list[Tree] = []
         self.names = 0
         os.makedirs(folder, exist_ok=True)
@@ -121,7 +123,9 @@ class History:
         self.git(self.folder, "clone", "-q", self.hub, path)
         tree = Tree(self, path, path)
         self.trees.append(tree)
-        init(path, given=True)
+        root, _ = init(path, given=True)
+        if self.tracked_views:
+            track_views(root)
         with open(os.path.join(path, "code.txt"), "w") as file:
             file.write("code\n")
         self.command_start(tree)
@@ -308,7 +312,8 @@ class History:
                 if isinstance(handle, Session):
                     self._check_messages(handle)
                 workspace.touch(handle)
-            workspace.publish()
+            if serious := [fault for fault in workspace.publish() if not fault.harmless]:
+                raise Broken(f"{tree.path}: {serious[0]}")
             for stream in workspace.sessions():
                 for view in VIEWS:
                     shown[f"{stream}/{view}"] = (workspace.store.get(f"{stream}/{view}") or b"").decode()

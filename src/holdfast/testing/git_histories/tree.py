@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from holdfast.testing.git_histories.clones import History
 
 VIEWS = ("STATE.md", "state.json")
-_MADE = (*VIEWS, ".continue-here.md", "archived", "stream")
-"""What may be in conflict until `heal` has made it anew, settled it or put it back, besides long messages; segments
-never are."""
+_MADE = ("archived", "stream")
+"""What may be in conflict until `heal` has settled it or put it back, besides long messages, and views where they are
+tracked; segments never are."""
 
 
 def _is_made(name: str) -> bool:
@@ -77,7 +77,12 @@ class Tree:
         """After a git command that may have stopped: only views may be in conflict; heal, and go on."""
         for _ in range(30):
             conflicts = self.unmerged()
-            wrong = [path for path in conflicts if not _is_made(os.path.basename(path))]
+            views = VIEWS if self.history.tracked_views else ()
+            wrong = [
+                path
+                for path in conflicts
+                if not _is_made(name := os.path.basename(path)) and name not in views
+            ]
             if wrong:
                 raise Broken(f"conflict in {wrong}")
             if conflicts:

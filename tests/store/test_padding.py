@@ -1,4 +1,4 @@
-"""Long lines have blanks in a segment, and are themselves again when they are read."""
+"""Longer lines have padding in a segment, and are themselves again when they are read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from holdfast.core import codec
 from holdfast.store.files import segments
-from holdfast.store.files.padding import BLANKS, LONG, line_of
+from holdfast.store.files.padding import BLANKS, COVERED, LONG, MOST, line_of
 
 ID, AT = "019bbef3f2aa0000-qcx4n43w", "2026-01-21T14:30:00.123Z"
 CHARACTERS = st.sampled_from(
@@ -55,17 +55,25 @@ def test_the_same_commit_in_the_same_segment_has_the_same_bytes(data: dict[str, 
     assert segments.shifted("project", name, line[:-1]) + b"\n" == segments.shifted("project", name, line)
 
 
-@pytest.mark.parametrize("length", [0, 50, 300, 1000, 10_000, 1_000_000])
-def test_two_fifths_of_a_long_line_can_be_like_another(length: int) -> None:
-    """What is drawn for a line, and what only it has, is more than half of it, however long its text is."""
+@pytest.mark.parametrize("length", [0, 50, 150, 300, 600, 900, 1000])
+def test_less_than_half_of_a_usual_line_can_be_like_another(length: int) -> None:
+    """What is drawn for a line, and what only it has, is more than half of it."""
     line = line_with({"text": "x" * length})
     stored = segments.shifted("project", "qcx4n43w-1.jsonl", line)
     own = 2 * 64 + 40
-    assert len(line) - own <= 0.41 * len(stored)
-    assert len(stored) <= 2.5 * len(line) + 100
+    assert len(line) <= COVERED
+    assert len(line) - own <= 0.48 * len(stored)
 
 
-def test_a_short_line_has_no_blanks() -> None:
+@pytest.mark.parametrize("length", [0, 300, 1000, 4000, 100_000, 1_000_000])
+def test_padding_is_bounded(length: int) -> None:
+    """However long a line is, it gets no more than 1,024 bytes of padding, behind its opening spaces."""
+    line = line_with({"texts": ["x" * 1000] * (length // 1000)})
+    stored = segments.shifted("project", "qcx4n43w-1.jsonl", line)
+    assert len(stored) - len(line) <= 62 + MOST
+
+
+def test_a_short_line_has_no_padding() -> None:
     """Nothing but the spaces behind the brace is added to a line of 280 bytes."""
     line = line_with({"text": "x" * (LONG - len(line_with({"text": ""})) + 1)})
     stored = segments.shifted("project", "qcx4n43w-1.jsonl", line)
@@ -80,34 +88,36 @@ def test_a_text_stays_as_it_was_written() -> None:
     assert f'"text":"{text}"'.encode() in stored
 
 
-def test_no_two_segments_have_the_same_blanks() -> None:
-    """The blanks follow from the segment, and hold few pieces that lines of other segments have."""
+def test_no_two_segments_have_the_same_padding() -> None:
+    """The padding follows from the segment, and holds few pieces that lines of other segments have."""
     pieces: set[bytes] = set()
     for writer in ("k7f3q2xw", "qcx4n43w"):
         for number in range(1, 40):
             name = segments.name_of("project", writer, number)
-            stored = segments.shifted("project", name, line_with({"text": "x" * 3000}))
-            blanks = stored[: stored.index(b',"sum"')].rpartition(b"]")[2]
-            assert not blanks.strip(BLANKS)
-            found = {blanks[at : at + 64] for at in range(0, len(blanks) - 64, 64)}
-            assert len(found) >= 30
+            stored = segments.shifted("project", name, line_with({"text": "x" * 900}))
+            padding = stored[: stored.index(b',"sum"')].rpartition(b"]")[2]
+            assert not padding.strip(BLANKS)
+            found = {padding[at : at + 64] for at in range(0, len(padding) - 64, 64)}
+            assert len(found) >= 14
             assert len(found & pieces) < len(found) / 4
             pieces |= found
 
 
-@pytest.mark.parametrize("length", [150, 2000, 3500, 20_000, 1_000_000])
-def test_another_program_can_write_the_same_blanks(length: int) -> None:
+@pytest.mark.parametrize("length", [150, 500, 1000, 1100, 3500, 20_000, 1_000_000])
+def test_another_program_can_write_the_same_padding(length: int) -> None:
     """A line made after docs/format.md alone has the bytes that are written here."""
     name = "qcx4n43w-7.jsonl"
     line = line_with({"text": "x" * length})[:-1]
     digits = "".join(hashlib.blake2b(f"{name}/{number}".encode()).hexdigest() for number in range(2))
     drawn = "".join(" " * int(digit, 16) + "\t" + " " * (15 - int(digit, 16)) for digit in digits)
     start = int(ID[:12], 16) % 4096
-    blanks = (drawn * (len(line) // 2000 + 3))[start:][: 64 + (len(line) - 280) * 3 // 2].encode()
-    key = b',"sum":' if len(line) <= 4000 else b',"by":'
+    count = min(64 + (len(line) - 280) * 5 // 4, 1024) if len(line) > 280 else 0
+    shift = start % 80 if len(line) > 1200 else 0
+    padding = (drawn * 2)[start:][: count - shift].encode()
     (first,) = hashlib.blake2b(b"project/qcx4n43w", digest_size=1).digest()
     spaces = b" " * (15 + (first + 7) % 24)
-    made = b"{" + spaces + line[1:].replace(key, blanks + key)
+    made = b"{" + spaces + line[1:].replace(b',"by":', b" " * shift + b',"by":')
+    made = made.replace(b',"sum":', padding + b',"sum":')
     assert segments.shifted("project", name, line) == made
 
 

@@ -16,9 +16,9 @@ from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.views import agents_md, parts, seal
 from holdfast.workspace import publish, scaffold
-from holdfast.workspace.discovery import FOLDER
+from holdfast.workspace.discovery import FOLDER, HANDOFF
 from holdfast.workspace.handover import AGENTS, project_state, refresh_block
-from holdfast.workspace.project_files import CONTINUE, HANDOFF, ProjectFolder, beside
+from holdfast.workspace.project_files import CONTINUE, ProjectFolder, beside
 
 if TYPE_CHECKING:
     from holdfast.workspace.session import Session

@@ -11,6 +11,7 @@ from holdfast.fs import durable, posix
 from holdfast.store.protocol import Fault, git_backed
 from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.views import seal
+from holdfast.workspace.discovery import HANDOFF
 
 if TYPE_CHECKING:
     from holdfast.workspace.session import Session
@@ -20,7 +21,6 @@ VIEWS = {"state.json": "state_json", "STATE.md": "state_md"}
 """The views of a session and the modules that make them, loaded when one has to be made."""
 
 
-HANDOFF = "handoff/latest.md"
 FREE, MARKED, MERGED, EDITED, LOST = "free", "marked", "merged", "edited", "lost"
 """What a view is that does not show the state: free to be regenerated (stale, empty, garbage, truncated), in conflict,
 merged by git from two versions, edited by a person, or the last one to show a commit."""

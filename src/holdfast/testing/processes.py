@@ -1,4 +1,4 @@
-"""Real processes for the laboratory: forked for speed, killed for good, never left behind."""
+"""Real processes for the harness: forked for speed, killed for good, never left behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ways in which the files engine writes, each as a protocol for the laboratory."""
+"""The ways in which the files engine writes, each as a protocol for the harness."""
 
 from __future__ import annotations
 

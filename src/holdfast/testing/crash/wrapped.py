@@ -1,4 +1,4 @@
-"""File systems around a file system: the base of the laboratory's fault, kill and mutant layers."""
+"""File systems around a file system: the base of the harness's fault, kill and mutant layers."""
 
 from __future__ import annotations
 

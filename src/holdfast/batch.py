@@ -34,6 +34,7 @@ _WHOLE = "\0whole"
 
 if TYPE_CHECKING:
     from holdfast.workspace.models import Batch, Json, JsonObject
+    from holdfast.workspace.session import Session
 
 Work = Callable[["Json", "Json"], object]
 Report = Callable[["Batch"], None]

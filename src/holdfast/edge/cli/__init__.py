@@ -52,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _prepare_output() -> None:
     """Whatever the terminal can show, an answer must not fail when its command is done."""
     if sys.stdout is None:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - closed by whoever started us; stays open to the end
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - stays open to the end
     for stream in (sys.stdout, sys.stderr):
         encoding = getattr(stream, "encoding", None)
         if encoding and encoding.lower() not in ("utf-8", "utf8") and hasattr(stream, "reconfigure"):
@@ -115,9 +115,9 @@ def _fail(error: HoldfastError, as_json: bool) -> int:
 
         sys.stdout.write(as_text({"ok": False, "error": error.as_json(hints.text)}))
     else:
-        from holdfast.edge.render import clean
+        from holdfast.edge.render import clean, wrap
 
-        sys.stderr.write(f"holdfast: {clean(error.message)}\n")
+        sys.stderr.write(wrap(f"holdfast: {clean(error.message)}") + "\n")
         if error.hint:
-            sys.stderr.write(f"  {clean(hints.text(error.hint))}\n")
+            sys.stderr.write(wrap(f"  {clean(hints.text(error.hint))}") + "\n")
     return error.status

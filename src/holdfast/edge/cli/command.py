@@ -297,7 +297,7 @@ def on_session(
 
 
 def _warn(faults: list[Fault]) -> None:
-    """Say on standard error what went wrong beside a command that succeeded."""
+    """Report on standard error what went wrong although the command succeeded."""
     if faults:
         from holdfast.edge.cli import hints
 

@@ -193,12 +193,14 @@ def test_classes_hold_few_attributes() -> None:
 
 
 def test_inheritance_is_shallow() -> None:
-    """No class has a grandparent's parent within holdfast: behaviour is composed."""
+    """No class has a grandparent's parent within holdfast: behaviour is composed. What stands in for a public class in
+    ``testing`` is one level deeper than that class."""
     known: dict[str, list[ast.ClassDef]] = {}
     for name, node in classes().items():
         known.setdefault(name.rpartition(".")[2], []).append(node)
     depths = {name: depth(node, known) for name, node in classes().items()}
-    assert {name: found for name, found in depths.items() if found > DEEPEST} == {}
+    deepest = {name: DEEPEST + name.startswith("holdfast.testing.") for name in depths}
+    assert {name: found for name, found in depths.items() if found > deepest[name]} == {}
 
 
 @pytest.mark.parametrize("module", MODULES)

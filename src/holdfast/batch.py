@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from holdfast.errors import Refused, Usage
+from holdfast.workspace.session import Session
 
 POLL = 0.02
 KEPT = 2000
@@ -33,7 +34,6 @@ _WHOLE = "\0whole"
 
 if TYPE_CHECKING:
     from holdfast.workspace.models import Batch, Json, JsonObject
-    from holdfast.workspace.session import Session
 
 Work = Callable[["Json", "Json"], object]
 Report = Callable[["Batch"], None]

@@ -28,8 +28,8 @@ def checkpoint(
     The workspace is the one at ``where`` (else HOLDFAST_URL), else the one found from the current folder upwards,
     else from the script's own folder upwards. Without a workspace nothing is made and the answer is False. The
     session is the one named, else the current one; if there is none, one is started and becomes the current one,
-    so that what the script says is not lost. The other arguments are those of ``Session.checkpoint``;
-    an unknown one means that nothing is saved, since a script must not break here. Why something was not saved is logged, at level INFO, by the logger ``holdfast``.
+    so that what the script says is not lost. The other arguments are those of ``Session.checkpoint``; with an unknown
+    one nothing is saved. Why something was not saved is logged, at level INFO, by the logger ``holdfast``.
     """
     try:
         if unknown:

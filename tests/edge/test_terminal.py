@@ -38,7 +38,7 @@ def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     time.tzset()
 
 
-def on_terminal(*words: str, columns: int = 80, **environment: str) -> str:
+def on_terminal(*words: str, columns: int = 80, status: int = 0, **environment: str) -> str:
     """What a command prints on a terminal of that width."""
     master, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
@@ -52,7 +52,7 @@ def on_terminal(*words: str, columns: int = 80, **environment: str) -> str:
         while part := os.read(master, 4096):
             shown += part
     os.close(master)
-    assert started.wait() == 0
+    assert started.wait() == status
     return shown.decode().replace("\r\n", "\n")
 
 
@@ -201,3 +201,11 @@ def test_init_asks_in_plain_words(tmp_path: Path) -> None:
 def test_a_column_without_cells_is_left_out() -> None:
     """A table has no column that is empty in every row."""
     assert render.table([("a", "", "c")], ("one", "two", "three")) == "one  three\na    c"
+
+
+def test_errors_wrap_at_words(project: Path) -> None:
+    """On a terminal no line of an error is longer than the terminal is wide, and no word is broken."""
+    shown = on_terminal("status", status=4)
+    assert "no current session" in shown
+    assert len(shown.splitlines()) > 2
+    assert [line for line in shown.splitlines() if width(line) > 80] == []

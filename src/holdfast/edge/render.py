@@ -17,7 +17,7 @@ _NARROWEST = 6
 
 
 def colours() -> bool:
-    """Whether standard output is a terminal that shows colours and nobody asked for plain text."""
+    """Whether standard output is a terminal that shows colours and plain text was not asked for."""
     environment = os.environ
     if environment.get("NO_COLOR") or environment.get("TERM") == "dumb":
         return False
@@ -25,9 +25,9 @@ def colours() -> bool:
 
 
 def columns() -> int:
-    """The width of the terminal; 0 where nobody knows it."""
-    told = os.environ.get("COLUMNS", "")
-    width = int(told) if told.isascii() and told.isdecimal() else 0
+    """The width of the terminal; 0 where it is unknown."""
+    given = os.environ.get("COLUMNS", "")
+    width = int(given) if given.isascii() and given.isdecimal() else 0
     if not width:
         try:
             width = os.get_terminal_size(sys.stdout.fileno()).columns
@@ -51,7 +51,7 @@ def clean(text: object, length: int = 0) -> str:
 
 
 def _room() -> int:
-    """The width that lines have to fit; 0 in a pipe, where whoever reads wants whole lines."""
+    """The width that lines have to fit; 0 in a pipe, whose reader wants whole lines."""
     return columns() if sys.stdout.isatty() else 0
 
 
@@ -59,6 +59,17 @@ def fit(text: str) -> str:
     """Every line cut to the width of the terminal; unchanged in a pipe."""
     width = _room()
     return "\n".join(_cut(line, width) for line in text.split("\n")) if width else text
+
+
+def wrap(text: str) -> str:
+    """An error for a terminal, wrapped at words and indented; unchanged where errors go to a file."""
+    width = columns() if sys.stderr.isatty() else 0
+    if not width or len(text) <= width:
+        return text
+    from textwrap import TextWrapper
+
+    wrapper = TextWrapper(width=width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return "\n".join(map(wrapper.fill, text.split("\n")))
 
 
 def table(rows: Sequence[tuple[str, ...]], head: tuple[str, ...], *, keep: int = 1) -> str:

@@ -23,8 +23,8 @@ def everywhere(workspace: Workspace) -> list[dict[str, Any]]:
         if place not in places:
             places.append(place)
 
-    for stream in workspace.sessions():
-        add(stream, "here")
+    for name in workspace.sessions():
+        add(f"sessions/{name}", "here")
     store = git_backed(workspace.store)
     if store is not None and store.in_git:
         inside = os.path.relpath(store.root, _top(store.root))

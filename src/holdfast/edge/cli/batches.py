@@ -93,7 +93,7 @@ def _create(arguments: argparse.Namespace) -> Output:
             expect=arguments.expect,
         )
         text = (
-            f"Created {paint(receipt.id, 'bold')} with {plural(len(items), 'item')}. "
+            f"Created {paint(receipt.id, 'bold')} with {plural(len(items), 'item')}.\n"
             f"Next: holdfast batch run --batch {receipt.id} -- COMMAND {{item}}"
         )
         return done(text, receipt, total=len(items))

@@ -29,7 +29,9 @@ def _format_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _told(arguments: argparse.Namespace, found: list[Finding], rules: Iterable[Rule], fine: str) -> Output:
+def _reported(
+    arguments: argparse.Namespace, found: list[Finding], rules: Iterable[Rule], fine: str
+) -> Output:
     from holdfast.checks import finding
 
     status = 1 if any(f.rule.level != "note" for f in found) else 0
@@ -64,7 +66,7 @@ def _validate(arguments: argparse.Namespace) -> Output:
     else:
         with open_here(arguments) as workspace:
             found = validate.validate_workspace(workspace)
-    return _told(arguments, found, validate.RULES, "No problems found.")
+    return _reported(arguments, found, validate.RULES, "No problems found.")
 
 
 def _lint_arguments(parser: argparse.ArgumentParser) -> None:
@@ -88,7 +90,7 @@ def _lint(arguments: argparse.Namespace) -> Output:
             f"There is no rule {', '.join(sorted(unknown))[:80]}.", hint="`holdfast lint --rules` lists them."
         )
     found = lint.lint(_folder(arguments), only=set(arguments.rule) if arguments.rule else None)
-    return _told(arguments, found, lint.RULES.values(), "No problems found.")
+    return _reported(arguments, found, lint.RULES.values(), "No problems found.")
 
 
 def _folder(arguments: argparse.Namespace) -> str:
@@ -119,7 +121,7 @@ def _verify(arguments: argparse.Namespace) -> Output:
     now = wall_clock()
     with open_here(arguments) as workspace:
         found = verify.verify(workspace, now=now, silent=now - timestamps.parse(arguments.silent, now))
-    return _told(arguments, found, verify.RULES, "No problems found.")
+    return _reported(arguments, found, verify.RULES, "No problems found.")
 
 
 def _sync_arguments(parser: argparse.ArgumentParser) -> None:

@@ -260,8 +260,6 @@ def run(name: str, command: Command, given: list[str]) -> int:
         return int(stop.code or 0)
     output = command.run(arguments)
     if arguments.json:
-        from holdfast.edge.cli import as_text
-
         sys.stdout.write(as_text({"ok": output.status == 0, **output.data}))
     elif output.text:
         sys.stdout.write(output.text.rstrip("\n") + "\n")
@@ -299,7 +297,7 @@ def on_session(
 
 
 def _warn(faults: list[Fault]) -> None:
-    """Say on standard error what went wrong beside a command that succeeded."""
+    """Report on standard error what went wrong although the command succeeded."""
     if faults:
         from holdfast.edge.cli import hints
 
@@ -331,3 +329,11 @@ def at_least(least: int) -> Callable[[str], int]:
         return number
 
     return whole_number
+
+
+def as_text(data: dict[str, Any]) -> str:
+    """A JSON object in one line; characters that the output cannot have are escaped."""
+    import json
+
+    plain = (getattr(sys.stdout, "encoding", None) or "utf-8").lower() not in ("utf-8", "utf8")
+    return json.dumps(data, ensure_ascii=plain) + "\n"

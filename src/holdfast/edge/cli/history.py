@@ -205,7 +205,7 @@ def _diff(arguments: argparse.Namespace) -> Output:
                 lines.append(paint(f"  - {_short(change['before'])}", "red"))
             if "after" in change:
                 lines.append(paint(f"  + {_short(change['after'])}", "green"))
-        return Output("\n".join(lines) or "No changes.", {**named, "changes": changes})
+        return Output(fit("\n".join(lines)) or "No changes.", {**named, "changes": changes})
 
     return _on_stream(arguments, act)
 

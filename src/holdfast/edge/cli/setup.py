@@ -35,7 +35,7 @@ def _init(arguments: argparse.Namespace) -> Output:
     from holdfast.workspace.setup import init
 
     root, made = init(arguments.folder or os.getcwd(), given=arguments.folder is not None)
-    told = _configure_git(root, arguments)
+    configured = _configure_git(root, arguments)
     hosts, shown = _configure_hosts(root, arguments, made=bool(made))
     if made:
         lines = [
@@ -44,14 +44,16 @@ def _init(arguments: argparse.Namespace) -> Output:
             "Then: " + paint('holdfast decide "WHAT" --because "WHY"', "bold"),
         ]
     else:
-        lines = [f"{clean(root)} exists already{'' if told or shown else '; nothing was changed'}."]
+        lines = [f"{clean(root)} exists already{'' if configured or shown else '; nothing was changed'}."]
     warnings = []
     if os.environ.get("HOLDFAST_URL"):
         warnings.append(
             "HOLDFAST_URL is set: until it is unset, commands use that workspace and not this folder."
         )
-    data = {"workspace": root, "made": made, "git": told, "hosts": hosts, "warnings": warnings}
-    return Output("\n".join([*told, *shown, *lines, *(paint(line, "yellow") for line in warnings)]), data)
+    data = {"workspace": root, "made": made, "git": configured, "hosts": hosts, "warnings": warnings}
+    return Output(
+        "\n".join([*configured, *shown, *lines, *(paint(line, "yellow") for line in warnings)]), data
+    )
 
 
 def _configure_hosts(root: str, arguments: argparse.Namespace, *, made: bool) -> tuple[list[str], list[str]]:
@@ -80,14 +82,14 @@ def _configure_git(root: str, arguments: argparse.Namespace) -> list[str]:
     """Configure git as the options say; returns what was done."""
     from holdfast.git import integration
 
-    told = []
+    configured = []
     if arguments.views == "local" and integration.keep_views_local(root):
-        told.append("STATE.md and state.json stay out of git.")
+        configured.append("STATE.md and state.json stay out of git.")
     if arguments.views == "git" and integration.track_views(root):
-        told.append("STATE.md and state.json can be added to git.")
+        configured.append("STATE.md and state.json can be added to git.")
     if arguments.commit_hook:
-        told.append(integration.install_hook(root))
-    return told
+        configured.append(integration.install_hook(root))
+    return configured
 
 
 def _is_terminal() -> bool:

@@ -86,26 +86,26 @@ def _prune(arguments: argparse.Namespace) -> Output:
     with open_here(arguments) as workspace:
         run = upkeep.prune if arguments.apply else upkeep.plan_prune
         report = run(workspace, _policy(arguments))
-    going = [kept for kept in report if kept.reason]
+    expired = [entry for entry in report if entry.reason]
     verb = "Removed" if arguments.apply else "Would remove"
-    size = plural(sum(kept.size for kept in going), "byte")
-    head = f"{verb} {len(going):,} of {plural(len(report), 'archived session')}, {size}."
-    if going and not arguments.apply:
+    size = plural(sum(entry.size for entry in expired), "byte")
+    head = f"{verb} {len(expired):,} of {plural(len(report), 'archived session')}, {size}."
+    if expired and not arguments.apply:
         head += " To remove them: add --apply"
-    data = {"applied": arguments.apply, "sessions": [kept._asdict() for kept in report]}
-    return Output("\n".join([head, *([_shown(going)] if going else [])]), data)
+    data = {"applied": arguments.apply, "sessions": [entry._asdict() for entry in report]}
+    return Output("\n".join([head, *([_shown(expired)] if expired else [])]), data)
 
 
-def _shown(going: list[Kept]) -> str:
+def _shown(expired: list[Kept]) -> str:
     rows = [
         (
-            f"{kept.user}/{kept.session}",
-            day(kept.updated),
-            f"{kept.size:,}",
-            kept.reason,
-            clean(kept.goal, 60),
+            f"{entry.user}/{entry.session}",
+            day(entry.updated),
+            f"{entry.size:,}",
+            entry.reason,
+            clean(entry.goal, 200),
         )
-        for kept in going
+        for entry in expired
     ]
     return table(rows, ("session", "last written", "bytes", "why", "goal"), keep=3)
 

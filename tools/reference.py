@@ -14,8 +14,8 @@ def text() -> str:
     """The whole page."""
     from holdfast.edge.cli import GROUPS, load
     from holdfast.edge.cli.command import parser, verbs_help
-    from holdfast.edge.cli.overview import EXIT_STATUS
     from holdfast.edge.cli.repair import REPAIR
+    from holdfast.edge.cli.table import EXIT_STATUS
 
     lines = [
         "# Command reference",

@@ -9,112 +9,11 @@ from __future__ import annotations
 import os
 import sys
 
+from holdfast.edge.cli.table import COMMANDS, EVERYDAY, GROUPS, load
 from holdfast.errors import HoldfastError
-from holdfast.typed import TYPE_CHECKING, Any, NoReturn
+from holdfast.typed import NoReturn
 
-if TYPE_CHECKING:
-    from holdfast.edge.cli.command import Command
-
-EVERYDAY = ("init", "start", "status", "resume", "decide", "settle", "recover", "task", "note", "handoff")
-"""What ``holdfast`` alone shows."""
-
-GROUPS = {
-    "Sessions": {
-        "init": "setup",
-        "start": "sessions",
-        "status": "sessions",
-        "resume": "sessions",
-        "brief": "sessions",
-        "pause": "breaks",
-        "continue": "breaks",
-        "complete": "breaks",
-        "handoff": "handoffs",
-        "sessions": "sessions",
-        "switch": "sessions",
-        "archive": "upkeep",
-        "restore": "upkeep",
-    },
-    "Work": {
-        "decide": "decisions",
-        "settle": "decisions",
-        "recover": "decisions",
-        "goal": "goals",
-        "phase": "phases",
-        "task": "tasks",
-        "plan": "plans",
-        "checkpoint": "checkpoints",
-        "discuss": "breaks",
-        "return": "breaks",
-        "do": "acts",
-    },
-    "Notes and open questions": {
-        "note": "notes",
-        "loop": "loops",
-        "next": "concerns",
-        "blocker": "concerns",
-        "risk": "concerns",
-        "error": "concerns",
-        "legal": "concerns",
-        "message": "messages",
-        "ref": "references",
-        "budget": "budgets",
-    },
-    "Project memory": {
-        "backlog": "backlogs",
-        "order": "rules",
-        "fact": "rules",
-        "control": "rules",
-        "prefer": "rules",
-        "agents-md": "handoffs",
-    },
-    "History": {
-        "log": "history",
-        "show": "history",
-        "diff": "history",
-        "view": "handoffs",
-        "export": "exports",
-        "import": "imports",
-    },
-    "Working with others": {
-        "who": "team",
-        "claim": "team",
-        "release": "team",
-    },
-    "Checks and repair": {
-        "doctor": "setup",
-        "heal": "team",
-        "validate": "checks",
-        "lint": "checks",
-        "verify": "checks",
-        "sync": "checks",
-        "schema": "checks",
-    },
-    "Agents, programs and shells": {
-        "install": "hosts",
-        "uninstall": "hosts",
-        "mcp": "servers",
-        "batch": "batches",
-        "advise": "checks",
-        "completion": "completions",
-        "help": "overview",
-    },
-    "Plumbing": {
-        "hook": "hosts",
-        "hook-commit-message": "team",
-        "record": "notes",
-        "compaction": "concerns",
-    },
-}
-COMMANDS = {name: module for group in GROUPS.values() for name, module in group.items()}
-
-
-def load(name: str) -> Command:
-    """The command of that name."""
-    from importlib import import_module
-
-    module = import_module(f"holdfast.edge.cli.{COMMANDS[name]}")
-    command: Command = module.COMMANDS[name]
-    return command
+__all__ = ["COMMANDS", "EVERYDAY", "GROUPS", "load", "main", "script"]
 
 
 def script() -> NoReturn:
@@ -158,14 +57,6 @@ def _prepare_output() -> None:
         encoding = getattr(stream, "encoding", None)
         if encoding and encoding.lower() not in ("utf-8", "utf8") and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-
-
-def as_text(data: dict[str, Any]) -> str:
-    """A JSON object in one line; characters that the output cannot have are escaped."""
-    import json
-
-    plain = (getattr(sys.stdout, "encoding", None) or "utf-8").lower() not in ("utf-8", "utf8")
-    return json.dumps(data, ensure_ascii=plain) + "\n"
 
 
 def _crash(error: Exception, as_json: bool) -> int:
@@ -220,6 +111,8 @@ def _fail(error: HoldfastError, as_json: bool) -> int:
     from holdfast.edge.cli import hints
 
     if as_json:
+        from holdfast.edge.render import as_text
+
         sys.stdout.write(as_text({"ok": False, "error": error.as_json(hints.text)}))
     else:
         from holdfast.edge.render import clean, wrap

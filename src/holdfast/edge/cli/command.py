@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Collection
 
-from holdfast.edge.render import columns
+from holdfast.edge.render import as_text, columns
 from holdfast.errors import HoldfastError, Usage
 from holdfast.typed import TYPE_CHECKING, Any, NoReturn, Record
 
@@ -260,8 +260,6 @@ def run(name: str, command: Command, given: list[str]) -> int:
         return int(stop.code or 0)
     output = command.run(arguments)
     if arguments.json:
-        from holdfast.edge.cli import as_text
-
         sys.stdout.write(as_text({"ok": output.status == 0, **output.data}))
     elif output.text:
         sys.stdout.write(output.text.rstrip("\n") + "\n")

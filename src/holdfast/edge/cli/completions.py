@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from holdfast.edge.cli import COMMANDS as KNOWN
-from holdfast.edge.cli import load
 from holdfast.edge.cli.command import Command, Output, parser
+from holdfast.edge.cli.table import COMMANDS as KNOWN
+from holdfast.edge.cli.table import load
 from holdfast.typed import Record
 
 

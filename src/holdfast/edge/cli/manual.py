@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from holdfast.edge.cli import GROUPS, load
 from holdfast.edge.cli.command import Command, parser
-from holdfast.edge.cli.overview import EXAMPLE, EXIT_STATUS
 from holdfast.edge.cli.repair import REPAIR
+from holdfast.edge.cli.table import EXAMPLE, EXIT_STATUS, GROUPS, load
 
 _ENVIRONMENT = (
     ("HOLDFAST_URL", "The workspace, where it is not found from the current folder."),

@@ -4,29 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from holdfast.edge.cli import COMMANDS as KNOWN
-from holdfast.edge.cli import EVERYDAY, GROUPS, load
 from holdfast.edge.cli.command import Command, Output, parser, verbs_help
 from holdfast.edge.cli.repair import repair_table
+from holdfast.edge.cli.table import COMMANDS as KNOWN
+from holdfast.edge.cli.table import EVERYDAY, EXAMPLE, EXIT_STATUS, GROUPS, load
 from holdfast.edge.render import paint
 from holdfast.errors import Usage
 
-EXIT_STATUS = (
-    (0, "fine"),
-    (1, "a check found something, or a rule refused"),
-    (2, "usage"),
-    (3, "version conflict"),
-    (4, "not found"),
-    (5, "damaged store"),
-    (6, "engine unavailable"),
-    (7, "forbidden"),
-)
-EXAMPLE = (
-    "holdfast init",
-    'holdfast start "Ship the billing rewrite"',
-    'holdfast decide "Move to SQLite" --because "8 writers" --action "migrate"',
-    'holdfast settle D-1 "migrated, 214 rows"',
-)
 _NAME = 11
 
 

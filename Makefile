@@ -36,6 +36,7 @@ bench: $(VENV)/.package
 docs: $(VENV)/.package
 	$(BIN)/python tools/reference.py
 	$(BIN)/python tools/api_reference.py
+	$(BIN)/python tools/fault_reference.py
 	$(BIN)/python tools/packages.py
 
 lock:

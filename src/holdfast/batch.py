@@ -23,8 +23,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from holdfast import Session
 from holdfast.errors import Refused, Usage
+from holdfast.workspace.session import Session
 
 POLL = 0.02
 KEPT = 2000
@@ -33,7 +33,7 @@ KEPT = 2000
 _WHOLE = "\0whole"
 
 if TYPE_CHECKING:
-    from holdfast import Batch, Json, JsonObject
+    from holdfast.workspace.models import Batch, Json, JsonObject
 
 Work = Callable[["Json", "Json"], object]
 Report = Callable[["Batch"], None]

@@ -281,6 +281,7 @@ def main(folder: str) -> None:
         session.under(lease).note("mine alone")
         lease.release()
         unsettled: list[holdfast.Unsettled] = workspace.recover()
+        workspace.publish()
         faults: list[holdfast.Fault] = workspace.doctor()
         where: str = workspace.where
         used(current, unsettled[0].decision.id, where)

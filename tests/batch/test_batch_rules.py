@@ -40,7 +40,7 @@ def test_a_dead_claim_is_taken_over_once(session: holdfast.Session) -> None:
 
 
 def test_only_the_holder_can_finish(session: holdfast.Session) -> None:
-    """A worker whose item was taken over cannot write an outcome any more."""
+    """A worker whose item was taken over can no longer record an outcome."""
     made = session.create_batch(["a"])
     session.claim_item(made.id, ME)
     session.claim_item(made.id, YOU, dead=[ME])
@@ -51,7 +51,7 @@ def test_only_the_holder_can_finish(session: holdfast.Session) -> None:
 
 
 def test_failures_keep_reason_and_count(session: holdfast.Session) -> None:
-    """A failed item is tried again as often as allowed, after the new ones, and its last reason stays."""
+    """A failed item is retried as often as allowed, after the new ones, and its last reason stays."""
     made = session.create_batch(["a", "b"], retries=1)
     session.claim_item(made.id, ME)
     session.fail_item(made.id, 0, ME, "first reason")
@@ -68,7 +68,7 @@ def test_failures_keep_reason_and_count(session: holdfast.Session) -> None:
 
 
 def test_a_sequence_stops_at_a_failure(session: holdfast.Session) -> None:
-    """In a sequence nothing is started behind an item that is under way or failed for good."""
+    """In a sequence no item is started after one that is in progress or out of retries."""
     made = session.create_batch(["a", "b", "c"], sequence=True)
     assert session.claim_item(made.id, ME) == 0
     assert session.claim_item(made.id, YOU) is None
@@ -86,7 +86,7 @@ def test_the_last_item_closes_the_batch(session: holdfast.Session) -> None:
 
 
 def test_state_stays_small_with_many_items(session: holdfast.Session) -> None:
-    """20,000 items, most of them done: the state knows each of them and stays under 10 KB."""
+    """20,000 items, most of them done: the state tracks each of them and stays under 10 KB."""
     total = 20_000
     state = session.state
     made = rules.create(state, lambda prefix: f"{prefix}-1", [f"item {n}" for n in range(total)], "many")
@@ -135,7 +135,7 @@ def test_a_result_over_its_limit_is_refused(session: holdfast.Session) -> None:
 
 
 def test_a_lost_host_is_released_by_name(session: holdfast.Session) -> None:
-    """Claims of another machine are never judged from here; a person gives them back."""
+    """Claims of another machine are never checked from here; a person releases them."""
     made = session.create_batch(["a"])
     far = {**batch.claimant(1), "host": "far-away"}
     session.claim_item(made.id, far)
@@ -144,8 +144,8 @@ def test_a_lost_host_is_released_by_name(session: holdfast.Session) -> None:
     assert session.claim_item(made.id, ME) == 0
 
 
-def test_liveness_needs_number_and_birth() -> None:
-    """A process number that came back with another birth is not the same process."""
+def test_liveness_needs_pid_and_start_time() -> None:
+    """A reused pid with another start time is not the same process."""
     import os
 
     me = batch.claimant(os.getpid())

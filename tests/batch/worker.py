@@ -1,4 +1,4 @@
-"""A worker of the kill test: notes when two of it work on one item at once, and each completion."""
+"""A worker of the kill test: records when two workers have one item at once, and each completion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slash actions: the menu follows the state, and each action is the call of its own command."""
+"""Slash actions: the menu follows the state, and each action calls its command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def names(session: Session) -> list[str]:
 
 
 def test_the_core_is_always_there_and_the_rest_follows_the_state() -> None:
-    """A fresh session has the core; plans, loops and discussions bring their actions and take them away."""
+    """A fresh session has the core actions; plans, loops and discussions add and remove theirs."""
     session = started()
     assert names(session) == ["continue", "pause", "status", "add-loop", "discuss"]
     session.add_loop("why?")
@@ -70,7 +70,7 @@ def test_an_action_is_the_call_of_its_own_command(action: str, method: Callable[
 
 
 def test_reading_actions_write_nothing() -> None:
-    """/status, and /continue while the work goes on, name the command to show and leave the log alone."""
+    """/status, and /continue while the session is working, name the command to show and write nothing."""
     session = mid_task()
     version = session.version
     assert session.do("/status") == "status"
@@ -99,7 +99,7 @@ def test_reading_actions_write_nothing() -> None:
 def test_what_is_not_on_the_menu_is_refused_and_changes_nothing(
     action: str, error: type, message: str
 ) -> None:
-    """A refused action says what is possible now, and the log is as it was."""
+    """A refused action says what is possible now, and the log is unchanged."""
     session = mid_task()
     version = session.version
     with pytest.raises(error, match=message) as caught:
@@ -110,7 +110,7 @@ def test_what_is_not_on_the_menu_is_refused_and_changes_nothing(
 
 
 def test_a_second_discussion_is_refused_with_the_reason() -> None:
-    """Discussions do not nest, and the refusal says how to go on."""
+    """Discussions do not nest, and the refusal says how to continue."""
     session = mid_task()
     session.do("/discuss one")
     with pytest.raises(Refused, match="do not nest"):
@@ -119,7 +119,7 @@ def test_a_second_discussion_is_refused_with_the_reason() -> None:
 
 @pytest.mark.parametrize("text", [text for text in TEXTS if text.strip() and len(text) < 10_000])
 def test_any_text_goes_through_an_action_unchanged(text: str) -> None:
-    """What follows the id of a loop is stored to the letter, apart from blanks in front."""
+    """The text after the id of a loop is stored unchanged, apart from leading blanks."""
     session = mid_task()
     session.do(f"/close-loop LOOP-001 {text}")
     (event,) = [
@@ -129,6 +129,6 @@ def test_any_text_goes_through_an_action_unchanged(text: str) -> None:
 
 
 def test_every_action_has_a_call() -> None:
-    """Whatever the menu can show can also be run."""
+    """Every action that the menu can show can be run."""
     shown = {action.name for make in (mid_task, started) for action in make().menu()}
     assert shown <= set(actions._CALLS)

@@ -10,7 +10,7 @@ from holdfast.testing.strategies import Replica, World
 
 
 def test_the_last_checkpoint_counts(session: Replica) -> None:
-    """All that was given is in the state, and the next checkpoint takes its place."""
+    """All fields are in the state, and the next checkpoint replaces them."""
     session.checkpoint(
         "Modes are made",
         last_completed="modes",
@@ -39,7 +39,7 @@ def test_a_checkpoint_says_who_acted_last(session: Replica) -> None:
 
 
 def test_one_step_as_a_text_is_one_step(session: Replica) -> None:
-    """A text in the place of a list is a list of one, not of letters."""
+    """A string instead of a list is a list of one, not of characters."""
     session.checkpoint("x", pending="rules", tools="Read")
     assert (session.state["checkpoint"]["pending"], session.state["checkpoint"]["tools"]) == (
         ["rules"],
@@ -58,7 +58,7 @@ def test_many_steps_are_in_the_log_and_some_in_the_state(session: Replica) -> No
 
 
 def test_checkpoints_of_two_clones_are_contested(world: World) -> None:
-    """Neither clone's place is lost from view."""
+    """Neither clone's checkpoint is hidden."""
     first, second = world.replicas
     first.checkpoint("left")
     second.checkpoint("right")

@@ -31,7 +31,7 @@ def an_id(number: int) -> str:
 
 
 def chained(*drafts: Draft) -> list[bytes]:
-    """The lines of a stream that holds these drafts, without line feeds."""
+    """The lines of a stream with these drafts, without line feeds."""
     lines, previous = [], GENESIS
     for number, draft in enumerate(drafts, start=1):
         line, commit = codec.encode(draft, an_id(number), AT, previous)
@@ -45,10 +45,8 @@ def noted(text: str, op: str | None = None) -> Draft:
 
 
 def faults(lines: list[bytes]) -> list[str | None]:
-    """What a reader finds wrong with each line; after a damaged one the chain starts anew.
-
-    The quick way, which only says whether a line follows the one before it, must say the same of every line.
-    """
+    """What a reader finds wrong with each line; after a damaged one the chain restarts. The fast check, which only
+    says whether a line follows the one before it, must agree for every line."""
     found: list[str | None] = []
     previous: str | None = GENESIS
     for line in lines:
@@ -61,7 +59,7 @@ def faults(lines: list[bytes]) -> list[str | None]:
 
 @given(DRAFTS)
 def test_round_trip(draft: Draft) -> None:
-    """Decoding a line gives the commit that was encoded, and its parts are found by place."""
+    """Decoding a line gives the commit that was encoded, and its fields are found by offset."""
     line, commit = codec.encode(draft, an_id(1), AT, GENESIS)
     assert line.endswith(b"\n")
     assert line.count(b"\n") == 1
@@ -84,14 +82,14 @@ def test_a_line_is_compact_json_in_fixed_order(draft: Draft) -> None:
 
 
 def test_hostile_texts() -> None:
-    """Hostile texts come back unchanged from a chain without a fault."""
+    """Hostile texts are read back unchanged from a chain without a fault."""
     lines = chained(*map(noted, hostile.TEXTS))
     assert [codec.decode(line).events[0].data["text"] for line in lines] == hostile.TEXTS
     assert faults(lines) == [None] * len(lines)
 
 
 def test_every_flipped_bit_is_found() -> None:
-    """Whatever bit of three lines flips, that line and no other is found faulty."""
+    """Whichever bit of three lines flips, exactly that line is reported."""
     lines = chained(noted("one", "o"), noted("zwö"), noted("three"))
     for number, line in enumerate(lines):
         for place in range(len(line)):
@@ -109,7 +107,7 @@ def test_every_flipped_bit_is_found() -> None:
 
 @pytest.mark.parametrize("number", range(3))
 def test_every_truncation_is_found(number: int) -> None:
-    """A line that ends anywhere before its end is faulty, and the others stay readable."""
+    """A truncated line is reported, and the others stay readable."""
     lines = chained(noted("one"), noted("two"), noted("three"))
     for end in range(len(lines[number])):
         found = faults([*lines[:number], lines[number][:end], *lines[number + 1 :]])
@@ -140,7 +138,7 @@ def test_other_orders_and_gaps_are_found() -> None:
     ],
 )
 def test_foreign_lines_are_named(line: bytes, what: str) -> None:
-    """What is no commit at all is called what it is."""
+    """A line that is no commit is reported as such."""
     for previous in (GENESIS, None):
         assert what in (codec.fault_of(line, previous) or "")
     assert codec.verify_chained(line, GENESIS) is None
@@ -183,8 +181,8 @@ def test_what_json_cannot_hold_is_refused(value: Any) -> None:
         chained(Draft((Event("x.y", {"x": value}),), "ann", "agent"))
 
 
-def test_endless_data_is_refused() -> None:
-    """Data that contains itself, or is nested without end, is refused."""
+def test_recursive_data_is_refused() -> None:
+    """Data that contains itself, or is nested too deeply, is refused."""
     endless: dict[str, Any] = {}
     endless["x"] = endless
     deep: Any = {}
@@ -199,8 +197,8 @@ def test_endless_data_is_refused() -> None:
 
 @settings(max_examples=300)
 @given(st.binary(max_size=200) | TEXT.map(str.encode))
-def test_any_bytes_are_judged_without_a_crash(line: bytes) -> None:
-    """Whatever a line holds, the reader gets a verdict, and decoding says that it is damaged."""
+def test_any_bytes_are_checked_without_a_crash(line: bytes) -> None:
+    """Any bytes get a verdict, and decoding them raises Damaged only."""
     assert codec.fault_of(line, GENESIS)
     with pytest.raises(Damaged):
         codec.decode(line)
@@ -215,7 +213,7 @@ def test_any_other_json_is_damaged(value: Any) -> None:
 
 @given(st.integers(min_value=2, max_value=99))
 def test_a_damaged_format_number_is_damage_and_no_newer_format(number: int) -> None:
-    """A flipped bit in the format number costs one line, not the stream: with the right number the sum fits."""
+    """A flipped bit in the format number costs one line, not the stream: with the right number the checksum matches."""
     (line,) = chained(Draft((Event("note.added", {"text": "x"}, 1),), "a", "agent", None))
     damaged = line.replace(b'{"v":1', b'{"v":%d' % number, 1)
     assert codec.fault_of(damaged, GENESIS) == "the format number is damaged"

@@ -42,8 +42,8 @@ def test_parts_of_the_state_do_not_overlap(kind: str) -> None:
     }
 
 
-def test_unknown_events_are_passed_over_and_counted() -> None:
-    """An event that a later release invented changes nothing but its count, and the counts are bounded."""
+def test_unknown_events_are_skipped_and_counted() -> None:
+    """An event of a later release changes nothing but its count, and the counts are bounded."""
     state = fold.fold(fold.blank("session"), [commit(Event("galaxy.opened", {"id": "G-1"}, 7))])
     assert state["unknown"] == {"galaxy.opened": 1}
     many = [commit(Event(f"n{n}.done", {}), number=n + 1) for n in range(500)]
@@ -51,7 +51,7 @@ def test_unknown_events_are_passed_over_and_counted() -> None:
 
 
 def test_a_newer_version_of_a_known_event_is_refused() -> None:
-    """Guessing at data of a later release could show a wrong state: it is refused by name."""
+    """Interpreting data of a later release could show a wrong state: it is refused by name."""
     with pytest.raises(Newer, match=r"note\.added has version 9"):
         fold.fold(fold.blank("session"), [commit(Event("note.added", {"text": "x"}, 9))])
 

@@ -30,7 +30,7 @@ def test_a_blocker_is_closed_once(session: Replica) -> None:
 
 
 def test_a_next_action_needs_no_outcome(session: Replica) -> None:
-    """What was to be done next is done, with or without a word about it."""
+    """A next action can be done with or without an outcome."""
     session.add_next("Ask for the export")
     session.add_next("Read it")
     session.finish_next("N-1")
@@ -51,7 +51,7 @@ def test_an_error_keeps_what_was_tried_and_the_remedy(session: Replica) -> None:
 
 
 def test_legal_reviews_are_only_ever_added(session: Replica) -> None:
-    """All are counted, the last twenty are in the state, and a compaction takes none away."""
+    """All are counted, the last twenty are in the state, and a compaction removes none."""
     for number in range(25):
         session.legal_review(f"licence {number}", outcome="may be shipped")
     session.compacted("short", trigger="auto")
@@ -70,7 +70,7 @@ def test_compactions_are_counted_and_the_last_summary_is_kept(session: Replica) 
 
 
 def test_compactions_of_two_clones_all_count(world: World) -> None:
-    """A count is the number of events, wherever they happened."""
+    """The count is the number of events of all clones."""
     for replica in world.replicas:
         replica.compacted()
         replica.compacted()
@@ -82,7 +82,7 @@ def test_compactions_of_two_clones_all_count(world: World) -> None:
     "method", ["add_risk", "add_blocker", "add_next", "add_error", "add_loop", "add_task"]
 )
 def test_an_empty_text_is_refused(session: Replica, method: str) -> None:
-    """Nothing without a text is kept."""
+    """An empty text is refused by every command."""
     with pytest.raises(Refused, match="empty"):
         getattr(session, method)(" \n")
     assert len(session.commits) == 1

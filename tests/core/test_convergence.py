@@ -85,7 +85,7 @@ def test_any_order_of_arrival_gives_the_same_state(
 @SETTINGS
 @given(data=st.data())
 def test_a_state_is_plain_json(kind: str, data: st.DataObject) -> None:
-    """The state comes back from JSON as it was: snapshots and other engines lose nothing."""
+    """The state survives a round trip through JSON: snapshots and other engines lose nothing."""
     world = shared(kind, 3)
     world.run(data.draw(histories(3, kind=kind)))
     for replica in world.replicas:
@@ -110,7 +110,7 @@ def test_the_fold_is_total_where_commits_are_missing(kind: str, data: st.DataObj
 @SETTINGS
 @given(histories(3))
 def test_additions_all_stay_and_closings_keep_the_rival(history: list[Step]) -> None:
-    """Nothing that was added is lost, and of two closings by two clones both are to be seen."""
+    """No addition is lost, and of two concurrent closings both are shown."""
     world = worked(history)
     state = fold_all(world.everything().values())
     added = Counter(event.type for _, event in world.events())
@@ -173,7 +173,7 @@ def test_every_event_is_reached_by_the_histories(kind: str) -> None:
 
 
 def test_a_long_history_leaves_a_state_of_the_same_size() -> None:
-    """Twice the history, the same size: what is closed is counted, not kept."""
+    """Twice the history, the same size: closed entries are counted, not kept."""
     sizes = []
     for rounds in (12, 24):
         world = World(2)

@@ -1,4 +1,4 @@
-"""Decisions: links, and one in the place of another."""
+"""Decisions: links and supersession."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def test_a_decision_names_what_it_is_about(session: Replica) -> None:
 
 
 def test_a_link_to_nothing_is_not_found(session: Replica) -> None:
-    """A decision about a task that never was is refused as not found."""
+    """A decision that links to an unknown task is refused as not found."""
     with pytest.raises(NotFound, match="T-7"):
         session.decide("x", because="y", task="T-7")
 
 
 def test_a_project_has_no_tasks_to_link_to() -> None:
-    """In a stream without tasks a link to one is refused with a sentence."""
+    """In a stream without tasks a link to one is refused."""
     state = blank("project")
     with pytest.raises(Refused, match="no tasks"):
         decision.decide(state, Mint(state, "kkkkkkkk", {}), "x", "y", links={"task": "T-1"})
@@ -51,7 +51,7 @@ def test_a_superseded_decision_names_its_successor(session: Replica, settled: bo
 
 
 def test_two_successors_are_both_named(world: World) -> None:
-    """Clones that replace a decision by two others hide neither."""
+    """Two clones that replace a decision concurrently: both replacements are shown."""
     first, second = world.replicas
     first.decide("JSON", because="simple")
     world.meet()

@@ -1,4 +1,4 @@
-"""Discussions: a fork, and the way back."""
+"""Discussions: a digression and the return from it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_return_comes_back_to_the_exact_place(session: Replica) -> None:
 
 
 def test_the_place_is_remembered_in_the_state(session: Replica) -> None:
-    """The topic and the way back are there for whoever looks."""
+    """The topic and the place to return to are in the state."""
     at_work(session)
     before = place(session)
     session.discuss("A tangent")
@@ -51,8 +51,8 @@ def test_the_place_is_remembered_in_the_state(session: Replica) -> None:
     assert tuple(discussion["return_to"].values()) == before
 
 
-def test_a_second_fork_is_refused_with_an_explanation(session: Replica) -> None:
-    """There is one level only; the refusal names the open topic, the way back and what else to do."""
+def test_a_second_discussion_is_refused_with_an_explanation(session: Replica) -> None:
+    """Discussions do not nest; the refusal names the open topic, how to return and the alternative."""
     session.discuss("First")
     with pytest.raises(Refused, match=r"First.*do not nest") as refused:
         session.discuss("Second")
@@ -67,8 +67,8 @@ def test_there_is_nothing_to_return_from(session: Replica) -> None:
         session.return_()
 
 
-def test_a_task_that_was_completed_meanwhile_is_not_taken_up_again(session: Replica) -> None:
-    """The place that a closed task was is gone; the current task stays."""
+def test_a_task_completed_in_the_meantime_is_not_restored(session: Replica) -> None:
+    """A closed task is not restored as the current one; the current task stays."""
     at_work(session)
     session.discuss("A tangent")
     session.complete_task("T-1")
@@ -77,7 +77,7 @@ def test_a_task_that_was_completed_meanwhile_is_not_taken_up_again(session: Repl
 
 
 def test_continue_returns_from_a_discussion(session: Replica) -> None:
-    """Going on with the work means to go back to it."""
+    """Continuing the work returns from the discussion."""
     at_work(session)
     before = place(session)
     session.discuss("A tangent")
@@ -86,7 +86,7 @@ def test_continue_returns_from_a_discussion(session: Replica) -> None:
 
 
 def test_a_pause_in_a_discussion_is_continued_in_the_discussion(session: Replica) -> None:
-    """A pause does not end the discussion; the way back is still there."""
+    """A pause does not end the discussion or lose the place to return to."""
     at_work(session)
     before = place(session)
     session.discuss("A tangent")
@@ -97,8 +97,8 @@ def test_a_pause_in_a_discussion_is_continued_in_the_discussion(session: Replica
     assert place(session) == before
 
 
-def test_a_paused_session_does_not_fork(session: Replica) -> None:
-    """First the session goes on, then it may fork."""
+def test_a_paused_session_opens_no_discussion(session: Replica) -> None:
+    """A paused session must be continued before a discussion."""
     session.pause()
     with pytest.raises(Refused) as refused:
         session.discuss("A tangent")
@@ -106,7 +106,7 @@ def test_a_paused_session_does_not_fork(session: Replica) -> None:
 
 
 def test_discussions_of_two_clones_are_contested_and_one_return_settles_them(world: World) -> None:
-    """Both topics are to be seen; the return of one who has seen both ends both."""
+    """Both topics are shown; a return that has seen both ends both."""
     first, second = world.replicas
     first.discuss("left")
     second.discuss("right")
@@ -120,7 +120,7 @@ def test_discussions_of_two_clones_are_contested_and_one_return_settles_them(wor
 
 
 def test_a_return_does_not_settle_a_contest_that_nobody_decided(world: World) -> None:
-    """A focus that two clones set apart stays contested when one of them returns."""
+    """A focus that two clones set concurrently stays contested when one of them returns."""
     first, second = world.replicas
     first.set_focus("before")
     world.meet()

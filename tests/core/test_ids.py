@@ -29,8 +29,8 @@ def test_ids_always_increase(steps: list[tuple[int, str]]) -> None:
 
 
 @given(TIMES, WRITERS)
-def test_a_calm_clock_is_in_the_id(now: int, writer: str) -> None:
-    """If the clock is ahead of the last id, the id's time is the clock's."""
+def test_a_steady_clock_is_in_the_id(now: int, writer: str) -> None:
+    """If the clock is ahead of the last id, the id has the clock's time."""
     assert ids.milliseconds(ids.next_id(ids.ZERO, now + 1, writer)) == now + 1
 
 
@@ -43,7 +43,7 @@ def test_the_counter_carries_into_the_time() -> None:
 @pytest.mark.parametrize(
     "text", ["", "0" * 25, ids.ZERO[:-1], ids.ZERO + "0", ids.ZERO.replace("-", "_"), "A" * 16]
 )
-def test_what_is_no_id(text: str) -> None:
+def test_other_shapes_are_no_ids(text: str) -> None:
     """Only the exact shape is an id, in lower case."""
     assert not ids.is_commit_id(text)
     assert not ids.is_commit_id(ids.next_id(ids.ZERO, 10**12, "abcdefgh").upper())
@@ -57,7 +57,7 @@ def test_random_text_is_a_writer(bits: int) -> None:
 
 @given(st.text(max_size=200))
 def test_safe_names_are_names(text: str) -> None:
-    """Whatever a person is called, there is a valid name for it, and a valid name stays as it is."""
+    """Any person's name gives a valid name, and a valid name stays unchanged."""
     name = ids.safe_name(text)
     assert ids.checked_name(name) == name
     assert ids.safe_name(name) == name
@@ -65,7 +65,7 @@ def test_safe_names_are_names(text: str) -> None:
 
 @pytest.mark.parametrize("name", ["a", "0", "ann", "ann.b", "a-b_c", "x" * 64, "console", "com", "com10"])
 def test_plain_names(name: str) -> None:
-    """Plain names are names, also those that only look like a device's."""
+    """Plain names are valid, including those that only look like a device's."""
     assert ids.checked_name(name) == name
     assert checked_stream(f"users/{name}") == f"users/{name}"
 
@@ -81,8 +81,8 @@ def test_hostile_names() -> None:
 
 
 @given(st.text(max_size=80))
-def test_no_name_leads_out(text: str) -> None:
-    """Whatever passes as a name of a note or stream is a plain relative path without a step up."""
+def test_no_name_leaves_the_workspace(text: str) -> None:
+    """Every accepted note or stream name is a relative path without ".."."""
     for check in (checked_stream, checked_note):
         try:
             name = check(text)

@@ -1,4 +1,4 @@
-"""Folds of what a session and a project know: total, bounded, and losing no concurrent addition."""
+"""Folds of a session's and a project's knowledge: total, bounded, and without loss of concurrent additions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ WRITERS = ("aaaaaaaa", "bbbbbbbb", "cccccccc")
 
 
 class Clone:
-    """One place that writes, with the commits that it has seen."""
+    """One writer with the commits that it has seen."""
 
     def __init__(self, kind: str, writer: str) -> None:
         self.kind, self.writer = kind, writer
@@ -47,7 +47,7 @@ class Clone:
         return fold.fold(fold.blank(self.kind), [self.commits[key] for key in sorted(self.commits)])
 
     def act(self, dice: random.Random) -> list[Event]:
-        """Run one random command; what a rule refuses writes nothing."""
+        """Run one random command; a refused one writes nothing."""
         state = self.state()
         mint = Mint(state, self.writer, self.numbers)
         try:
@@ -114,7 +114,7 @@ COMMANDS = {"session": _session, "project": _project, "user": _user}
 
 
 def play(kind: str, seed: int, steps: int) -> tuple[list[Clone], random.Random]:
-    """Three clones that write and now and then take in what another one has."""
+    """Three clones that write and sometimes exchange commits."""
     dice = random.Random(seed)
     clones = [Clone(kind, writer) for writer in WRITERS]
     if kind == "session":
@@ -134,7 +134,7 @@ def play(kind: str, seed: int, steps: int) -> tuple[list[Clone], random.Random]:
 @given(st.sampled_from(sorted(COMMANDS)), st.integers(0, 2**32))
 @settings(max_examples=150, deadline=None)
 def test_clones_that_hold_the_same_commits_have_the_same_state(kind: str, seed: int) -> None:
-    """However the commits came to a clone, and however many are missing, the fold takes them and is the same."""
+    """However commits arrived, and however many are missing, the fold accepts them and gives the same state."""
     clones, dice = play(kind, seed, 60)
     everything = {key: commit for clone in clones for key, commit in clone.commits.items()}
     states = []
@@ -237,8 +237,8 @@ def test_concurrent_values_are_all_shown() -> None:
     assert backlog.contests(left.state()["backlog"]["open"][item]) == []
 
 
-def test_a_drop_does_not_take_what_it_did_not_see() -> None:
-    """Who drops a reference, a preference or an item of the budget leaves what another clone set meanwhile."""
+def test_a_drop_keeps_what_it_did_not_see() -> None:
+    """Dropping a reference, a preference or a budget item keeps what another clone set concurrently."""
     one, two = Clone("session", WRITERS[0]), Clone("session", WRITERS[1])
     put(one, reference.add(one.state(), "a", 1, "0" * 64))
     put(one, budget.add(one.state(), "x", 5))
@@ -289,8 +289,9 @@ def test_folders_that_were_merged_show_the_same(tmp_path: Path) -> None:
     assert len({item.id for item in one.backlog.open}) == 2
 
 
-def test_a_bare_number_is_enough_only_while_it_is_one() -> None:
-    """Where two places each added a first item, BL-1 is refused with both; a letter of the tag tells them apart."""
+def test_a_bare_number_must_be_unambiguous() -> None:
+    """Where two clones each added a first item, BL-1 is refused with both; one character of the tag tells them
+    apart."""
     clone = Clone("project", WRITERS[0])
     for writer in WRITERS[:2]:
         put(clone, backlog.add(clone.state(), Mint(clone.state(), writer, {}), f"by {writer}"))

@@ -41,14 +41,14 @@ def test_the_outcome_is_the_reason_if_none_is_given(session: Replica) -> None:
 
 
 def test_a_reason_without_a_decision_is_refused(session: Replica) -> None:
-    """Nothing that was said is dropped in silence."""
+    """No argument is dropped silently."""
     session.add_loop("Can types mix?")
     with pytest.raises(Refused):
         session.close_loop("LOOP-001", "They never mix", because="why")
 
 
 def test_an_unknown_loop_is_not_found(session: Replica) -> None:
-    """Closing what never was is not found, and writes nothing."""
+    """Closing an unknown loop is not found, and writes nothing."""
     with pytest.raises(NotFound):
         session.close_loop("LOOP-009", "x")
     assert len(session.commits) == 1

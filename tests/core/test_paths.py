@@ -20,8 +20,8 @@ from holdfast.errors import Refused
         ("~/x", "~/x"),
     ],
 )
-def test_a_path_has_one_plain_form(given: str, plain: str) -> None:
-    """Different ways to write a path inside the project are one path."""
+def test_a_path_has_one_normal_form(given: str, plain: str) -> None:
+    """Different spellings of a path inside the project are one path."""
     assert checked_path(given) == plain
     assert checked_path(plain) == plain
 
@@ -43,14 +43,14 @@ def test_a_path_has_one_plain_form(given: str, plain: str) -> None:
         "a\0b",
     ],
 )
-def test_what_may_lead_out_is_refused(given: str) -> None:
-    """No absolute path, no way upwards, no empty name."""
+def test_a_path_that_leaves_the_project_is_refused(given: str) -> None:
+    """Absolute paths, ".." and empty names are refused."""
     with pytest.raises(Refused):
         checked_path(given)
 
 
-def test_an_endless_path_is_refused() -> None:
-    """A path has a limit, so that the state has one."""
+def test_an_overlong_path_is_refused() -> None:
+    """The length of a path is limited, so that the state is bounded."""
     assert checked_path("x" * PATH_CAP)
     with pytest.raises(Refused):
         checked_path("x" * (PATH_CAP + 1))

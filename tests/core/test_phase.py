@@ -19,7 +19,7 @@ def current(session: Replica) -> object:
 
 
 def test_declaring_enters_the_first_phase(session: Replica) -> None:
-    """The first phase begins with the declaration, and its history with it."""
+    """The first phase and its history start with the declaration."""
     session.declare_phases(NAMES)
     assert current(session) == "design"
     (entry,) = session.state["phases"]["history"]
@@ -27,7 +27,7 @@ def test_declaring_enters_the_first_phase(session: Replica) -> None:
 
 
 def test_without_transitions_the_next_and_all_earlier_phases_are_allowed(session: Replica) -> None:
-    """The declared order is the rule where nothing else is said."""
+    """Without transitions the declared order is the rule."""
     session.declare_phases(NAMES)
     session.enter_phase("build")
     assert phase.allowed(session.state) == ["design", "review"]
@@ -36,7 +36,7 @@ def test_without_transitions_the_next_and_all_earlier_phases_are_allowed(session
 
 
 def test_transitions_are_the_rule_and_a_refusal_lists_them(session: Replica) -> None:
-    """Only what the transitions list can be entered; the refusal says what that is and changes nothing."""
+    """Only phases listed in the transitions can be entered; the refusal lists them and changes nothing."""
     session.declare_phases(NAMES, transitions=TRANSITIONS)
     session.enter_phase("build")
     with pytest.raises(Refused, match="Allowed now: review"):
@@ -63,7 +63,7 @@ def test_complete_phase_goes_to_the_next(session: Replica) -> None:
 
 
 def test_complete_phase_follows_the_only_transition(session: Replica) -> None:
-    """Where the transitions leave one way, that is the next phase; where they leave several, one is to be chosen."""
+    """A single transition is followed; with several, one must be chosen."""
     session.declare_phases(["a", "b", "c"], transitions={"a": ["c"], "c": ["a", "b"], "b": ["a", "c"]})
     session.complete_phase()
     assert current(session) == "c"
@@ -90,7 +90,7 @@ def test_skip_to_an_unknown_phase_is_refused_with_the_list(session: Replica) -> 
 
 
 def test_a_session_without_phases_enters_any(session: Replica) -> None:
-    """Where nothing is declared, any name is a phase, and there is nothing to complete before one is entered."""
+    """Without declared phases any name is a phase, and there is nothing to complete before one is entered."""
     with pytest.raises(Refused, match="no phase"):
         session.complete_phase()
     session.enter_phase("thinking")
@@ -98,7 +98,7 @@ def test_a_session_without_phases_enters_any(session: Replica) -> None:
 
 
 def test_two_clones_in_two_phases_are_contested_and_any_declared_phase_settles_it(world: World) -> None:
-    """Both phases are to be seen, and whoever sees both may choose either."""
+    """Both phases are shown, and a writer that has seen both may choose either."""
     first, second = world.replicas
     first.declare_phases(NAMES, transitions=TRANSITIONS)
     world.meet()
@@ -112,7 +112,7 @@ def test_two_clones_in_two_phases_are_contested_and_any_declared_phase_settles_i
 
 
 def test_two_declarations_are_contested(world: World) -> None:
-    """Two clones that declare other phases do not overwrite each other in silence."""
+    """Two clones that declare different phases do not overwrite each other silently."""
     first, second = world.replicas
     first.declare_phases(["a", "b"])
     second.declare_phases(["c", "d"])

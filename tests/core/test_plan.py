@@ -31,7 +31,7 @@ def test_a_rejected_plan_has_its_reason(session: Replica) -> None:
 
 
 def test_with_two_plans_the_id_is_needed(session: Replica) -> None:
-    """Which plan is meant is never guessed; without any plan there is nothing to approve."""
+    """The plan is never guessed; without any plan there is nothing to approve."""
     with pytest.raises(NotFound):
         session.approve_plan()
     session.propose_plan("A")
@@ -40,7 +40,7 @@ def test_with_two_plans_the_id_is_needed(session: Replica) -> None:
         session.approve_plan()
 
 
-def test_a_plan_can_take_the_place_of_another(session: Replica) -> None:
+def test_a_plan_can_supersede_another(session: Replica) -> None:
     """The superseded plan is closed in the same commit and names its successor."""
     session.propose_plan("A")
     session.propose_plan("B", supersedes="PLAN-1")
@@ -69,7 +69,7 @@ def test_two_edits_are_contested_and_not_approved_before_that_is_settled(world: 
     assert first.state["plans"]["closed"][0]["text"] == "both"
 
 
-def test_an_edit_that_the_approval_did_not_see_stays_beside_it(world: World) -> None:
+def test_an_edit_concurrent_to_the_approval_is_shown(world: World) -> None:
     """An approved plan shows that somebody edited it without seeing the approval."""
     first, second = world.replicas
     first.propose_plan("A", "text")

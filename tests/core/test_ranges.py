@@ -14,7 +14,7 @@ numbers = st.integers(min_value=0, max_value=60)
 
 @given(st.lists(st.tuples(st.booleans(), numbers)))
 def test_ranges_behave_like_a_set(steps: list[tuple[bool, int]]) -> None:
-    """Adding and removing in any order leaves what a plain set would hold, in sorted, separate ranges."""
+    """Adding and removing in any order gives the same numbers as a plain set, in sorted, disjoint ranges."""
     kept: ranges.Ranges = []
     model: set[int] = set()
     for adding, number in steps:
@@ -33,7 +33,7 @@ def test_ranges_behave_like_a_set(steps: list[tuple[bool, int]]) -> None:
 
 @given(st.sets(numbers), numbers)
 def test_end_of_names_the_last_number_of_the_range(model: set[int], number: int) -> None:
-    """``end_of`` jumps over exactly the numbers that are in the set."""
+    """``end_of`` skips exactly the numbers in the set."""
     end = ranges.end_of(ranges.from_numbers(list(model)), number)
     if number not in model:
         assert end is None

@@ -64,14 +64,14 @@ def test_a_pause_keeps_what_a_successor_needs(session: Replica) -> None:
 
 
 def test_without_an_action_the_last_headline_is_the_last_action(session: Replica) -> None:
-    """A pause that says nothing still tells what happened before it."""
+    """A pause without an action uses the last headline."""
     session.set_focus("The parser")
     session.pause()
     assert session.state["recovery"]["last_action"] == "Focus: The parser"
 
 
 def test_continue_ends_the_pause(session: Replica) -> None:
-    """After continue the session works, is not interrupted any more, and still has its notes."""
+    """After continue the session is working, no longer interrupted, and still has its notes."""
     session.pause("Look at B")
     session.continue_()
     assert value(session, "status") == "working"
@@ -100,7 +100,7 @@ def test_complete_keeps_the_outcome_and_happens_once(session: Replica) -> None:
 
 
 def test_a_session_in_discussion_is_not_completed(session: Replica) -> None:
-    """The way back from a discussion is not cut off by completing."""
+    """Completing during a discussion is refused."""
     session.discuss("Something else")
     with pytest.raises(Refused) as refused:
         session.complete()
@@ -108,7 +108,7 @@ def test_a_session_in_discussion_is_not_completed(session: Replica) -> None:
 
 
 def test_two_clones_that_set_a_goal_are_contested_until_it_is_set_again(world: World) -> None:
-    """Both goals are to be seen after a merge, and one more set settles it."""
+    """Both goals are shown after a merge, and one more set settles it."""
     first, second = world.replicas
     first.set_goal("A")
     second.set_goal("B")
@@ -121,7 +121,7 @@ def test_two_clones_that_set_a_goal_are_contested_until_it_is_set_again(world: W
 
 
 def test_two_pauses_keep_both_notes(world: World) -> None:
-    """The notes of two clones that paused apart are contested, not overwritten."""
+    """The notes of two concurrent pauses are contested, not overwritten."""
     first, second = world.replicas
     first.pause("left half done")
     second.pause("right half done")

@@ -28,7 +28,7 @@ def test_starting_makes_a_task_the_current_one(session: Replica) -> None:
     assert session.state["tasks"]["open"]["T-2"]["status"] == "working"
 
 
-def test_completing_moves_on_to_the_next_task_that_is_ready(session: Replica) -> None:
+def test_completing_starts_the_next_ready_task(session: Replica) -> None:
     """The next pending task without a block or an open dependency becomes the current one."""
     add(session, "one", "two")
     session.add_task("three", depends_on=["T-2"])
@@ -41,8 +41,8 @@ def test_completing_moves_on_to_the_next_task_that_is_ready(session: Replica) ->
     assert (closed["id"], closed["outcome"], closed["result"]) == ("T-1", "done", "42")
 
 
-def test_completing_frees_the_task_that_waited_for_it(session: Replica) -> None:
-    """A task can be next whose only dependency has just been completed."""
+def test_completing_unblocks_dependent_tasks(session: Replica) -> None:
+    """A task becomes next when its only dependency has just been completed."""
     add(session, "one")
     session.add_task("two", depends_on=["T-1"])
     session.start_task()
@@ -68,8 +68,8 @@ def test_after_the_last_task_none_is_current(session: Replica) -> None:
         session.complete_task()
 
 
-def test_a_task_that_was_set_aside_is_taken_up_again(session: Replica) -> None:
-    """When no pending task is left, one that was started before becomes current."""
+def test_a_task_started_earlier_is_resumed(session: Replica) -> None:
+    """When no pending task is left, one that was started earlier becomes current."""
     add(session, "one", "two")
     session.start_task("T-1")
     session.start_task("T-2")
@@ -78,7 +78,7 @@ def test_a_task_that_was_set_aside_is_taken_up_again(session: Replica) -> None:
 
 
 def test_a_task_waits_for_what_it_depends_on(session: Replica) -> None:
-    """Starting or completing too early is refused, and the refusal names what is waited for."""
+    """Starting or completing too early is refused, and the refusal names the open dependencies."""
     add(session, "one")
     session.add_task("two", depends_on=["t-1", "T-1"])
     assert session.state["tasks"]["open"]["T-2"]["depends_on"] == ["T-1"]
@@ -158,7 +158,7 @@ def test_two_results_of_one_task_are_both_kept(world: World) -> None:
 
 
 def test_two_current_tasks_are_contested_until_one_is_closed(world: World) -> None:
-    """Clones that work on two tasks see both; the one that is completed is no candidate any more."""
+    """Clones that work on two tasks see both; a completed one is no longer a candidate."""
     first, second = world.replicas
     add(first, "one", "two")
     world.meet()

@@ -1,4 +1,4 @@
-"""Token counts: the estimate is near the truth, never far below it, and clipping keeps its promise."""
+"""Token counts: the estimate is close, never far too low, and clipping stays within its budget."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_parts_cost_about_what_the_whole_costs(left: str, right: str) -> None:
 
 
 def test_estimate_forgets_old_pieces() -> None:
-    """The memory of pieces stays bounded, and forgetting changes no result."""
+    """The cache of pieces stays bounded, and evicting changes no result."""
     rng = random.Random(1)
     texts = [" ".join(str(rng.getrandbits(32)).translate(LETTERS) for _ in range(400)) for _ in range(80)]
     first = [tokens.estimate(text) for text in texts]
@@ -77,7 +77,7 @@ def test_slices_do_not_change_long_texts() -> None:
 
 @given(st.text(max_size=300), st.integers(-2, 60), st.sampled_from([tokens.estimate, len, words_in]))
 def test_clip_fits_and_is_a_prefix(text: str, budget: int, counter: tokens.Counter) -> None:
-    """What is left is a beginning of the text and within the budget; what fits whole is not touched."""
+    """The result is a prefix within the budget; a text that fits is unchanged."""
     clipped = tokens.clip(text, budget, counter)
     assert text.startswith(clipped)
     assert counter(clipped) <= max(budget, 0)
@@ -96,21 +96,21 @@ def test_clip_is_the_longest_at_a_word_boundary(words: list[str], budget: int) -
 
 
 def test_clip_cuts_inside_a_word_that_is_too_long() -> None:
-    """One endless word is cut, and Chinese text may end after any letter."""
+    """One overlong word is cut, and Chinese text may end after any character."""
     assert 0 < len(tokens.clip("x" * 10_000, 50)) < 10_000
     clipped = tokens.clip("存储先获取锁然后释放" * 50, 20)
     assert 15 <= tokens.estimate(clipped) <= 20
 
 
-def test_clip_keeps_pictures_whole() -> None:
-    """A family of joined emoji and a letter with a mark are kept or dropped as one."""
+def test_clip_keeps_graphemes_whole() -> None:
+    """Joined emoji and a letter with a combining mark are kept or dropped as one."""
     family = "👩\u200d👩\u200d👧"
     assert tokens.clip(family * 3, 7, len) == family
     assert tokens.clip("e\u0301" * 5, 3, len) == "e\u0301"
 
 
 def test_clip_asks_the_counter_rarely() -> None:
-    """A small budget of a long text does not count the long text."""
+    """A small budget does not count the whole of a long text."""
     asked: list[int] = []
 
     def counter(text: str) -> int:
@@ -149,7 +149,7 @@ def test_estimate_of_the_standard_library_is_close(exact: Callable[[str], int]) 
 
 
 def test_unknown_encoding_is_refused(exact: Callable[[str], int]) -> None:
-    """A wrong name is answered with the right ones."""
+    """The error for an unknown encoding lists the known ones."""
     with pytest.raises(Usage, match="not a known encoding") as caught:
         tokens.exact("o200k_bass")
     assert "o200k_base" in hints.text(caught.value.hint)

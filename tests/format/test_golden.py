@@ -24,7 +24,7 @@ def old(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, dict[str,
 
 
 def test_there_is_a_golden_workspace() -> None:
-    """The present format is among those that are kept."""
+    """The current format has a golden workspace."""
     assert "v1" in FORMATS
 
 
@@ -35,8 +35,8 @@ def test_the_golden_workspace_has_every_kind_of_line() -> None:
         assert any(re.match(pattern, line) for line in lines), pattern
 
 
-def test_an_old_workspace_is_read_and_left_as_it_is(old: tuple[Path, dict[str, object]]) -> None:
-    """Everything that was written then is there now; segments are not touched."""
+def test_an_old_workspace_is_read_and_not_changed(old: tuple[Path, dict[str, object]]) -> None:
+    """Everything that was written is read; segments are not touched."""
     folder, expected = old
     segments = {path: path.read_bytes() for path in folder.rglob("*.jsonl")}
     with holdfast.open(folder, user="alice") as workspace:
@@ -59,8 +59,8 @@ def test_an_old_workspace_is_read_and_left_as_it_is(old: tuple[Path, dict[str, o
     assert {path: path.read_bytes() for path in segments} == segments
 
 
-def test_work_goes_on_in_an_old_workspace(old: tuple[Path, dict[str, object]]) -> None:
-    """A new commit goes into a segment of its own, and old and new are read together."""
+def test_an_old_workspace_can_be_continued(old: tuple[Path, dict[str, object]]) -> None:
+    """A new commit goes into a new segment, and old and new are read together."""
     folder, expected = old
     with holdfast.open(folder, user="alice") as workspace:
         session = workspace.session(str(expected["session"]))

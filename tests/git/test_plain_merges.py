@@ -229,9 +229,9 @@ def test_many_merges_without_a_command_between(clones: Clones) -> None:
 
 def test_contested_values(clones: Clones) -> None:
     """Both sides set the goal: the merge goes through, and views show both values."""
-    clones.run(clones.one, ["goal", "the red goal"], message="red")
+    clones.run(clones.one, ["goal", "set", "the red goal"], message="red")
     clones.git("push", "-q", "origin", "main")
-    clones.run(clones.two, ["goal", "the blue goal"], message="blue")
+    clones.run(clones.two, ["goal", "set", "the blue goal"], message="blue")
     clones.git("pull", "--no-rebase", "--no-edit")
     clones.check(clones.two, "the red goal", "the blue goal")
 

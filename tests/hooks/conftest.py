@@ -53,7 +53,7 @@ def event_of(name: str) -> str:
 
 
 def context(folder: str, answer: str) -> str:
-    """The text that an answer puts before the model; the answer must be one that the host honours."""
+    """The text that an answer injects; the answer must be one that the host honours."""
     if not answer:
         return ""
     said = json.loads(answer)
@@ -100,6 +100,6 @@ def state() -> dict[str, Any]:
 
 
 def errors(project: Path) -> str:
-    """What went wrong in hooks."""
+    """The error log of hooks."""
     log = project / ".state" / "local" / "hooks.log"
     return log.read_text() if log.exists() else ""

@@ -1,4 +1,4 @@
-"""Installing into the settings of hosts: everything else stays, twice is once, and out again to the byte."""
+"""Installing into the settings of hosts: everything else stays, twice is once, and uninstall restores the bytes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def for_user(place: Place) -> Place:
 
 
 def snapshot(*folders: str) -> dict[str, bytes | None]:
-    """Every file and folder below, but for the workspace and its locks."""
+    """Every file and folder below, except the workspace and its locks."""
     found: dict[str, bytes | None] = {}
     for folder in folders:
         for path in sorted(Path(folder).rglob("*")):
@@ -62,8 +62,8 @@ def write(target: Target, text: str) -> Path:
 
 @pytest.mark.parametrize("user", [False, True])
 @pytest.mark.parametrize("host", HOSTS)
-def test_nothing_is_left_behind(host: str, user: bool, place: Place) -> None:
-    """Into a clean home and project and out again: no file and no folder remains."""
+def test_uninstall_leaves_nothing(host: str, user: bool, place: Place) -> None:
+    """Installed into a clean home and project and uninstalled: no file and no folder remains."""
     here = place._replace(user=user)
     before = snapshot(place.project, place.home)
     done = install([host], here)
@@ -78,7 +78,7 @@ def test_nothing_is_left_behind(host: str, user: bool, place: Place) -> None:
 
 
 def test_all_hosts_share_a_project(place: Place) -> None:
-    """Hosts that share a file take turns: it goes with the last of them."""
+    """Hosts share a file: it is removed with the last of them."""
     before = snapshot(place.project, place.home)
     install(list(HOSTS), place)
     assert install(list(HOSTS), place).changes == []
@@ -95,7 +95,7 @@ def test_all_hosts_share_a_project(place: Place) -> None:
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_dry_run_changes_nothing(host: str, place: Place) -> None:
-    """What would be done is shown and not done."""
+    """A dry run shows the changes and makes none."""
     before = snapshot(place.project, place.home)
     assert install([host], place, dry_run=True).changes
     assert snapshot(place.project, place.home) == before
@@ -121,8 +121,8 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_a_persons_settings_come_back(name: str, place: Place) -> None:
-    """Whatever the file looks like: everything in it stays, and after uninstall it is the same to the byte."""
+def test_settings_are_restored(name: str, place: Place) -> None:
+    """Whatever the file looks like: everything in it stays, and uninstall restores it byte for byte."""
     path = write(targets("claude", place, COMMAND)[0], SETTINGS[name])
     path.chmod(0o600)
     before = jsonc.parse(SETTINGS[name]).value
@@ -140,7 +140,7 @@ def test_a_persons_settings_come_back(name: str, place: Place) -> None:
 
 
 def test_edits_in_between_stay(place: Place) -> None:
-    """A person edits the file after installing: only our part is taken out."""
+    """A person edits the file after installing: only our part is removed."""
     path = write(targets("claude", place, COMMAND)[0], SETTINGS["plain"])
     install(["claude"], place)
     path.write_text(path.read_text().replace('"opus"', '"sonnet" /* cheaper */'))
@@ -148,8 +148,8 @@ def test_edits_in_between_stay(place: Place) -> None:
     assert path.read_text() == SETTINGS["plain"].replace('"opus"', '"sonnet" /* cheaper */')
 
 
-def test_hooks_of_a_persons_own_among_ours_stay(place: Place) -> None:
-    """A person adds hooks inside what we made: they stay, ours go, and the file is still JSON."""
+def test_hooks_added_among_ours_stay(place: Place) -> None:
+    """A person adds hooks inside our entries: they stay, ours are removed, and the file is still JSON."""
     path = Path(targets("claude", place, COMMAND)[0].path)
     install(["claude"], place)
     found: dict[str, Any] = json.loads(path.read_text())
@@ -163,8 +163,8 @@ def test_hooks_of_a_persons_own_among_ours_stay(place: Place) -> None:
     }
 
 
-def test_a_file_that_nobody_remembers(place: Place) -> None:
-    """In another clone there is no record of the installation: ours is found and taken out all the same."""
+def test_a_file_without_a_ledger_entry(place: Place) -> None:
+    """In another clone there is no ledger entry: our part is found and removed anyway."""
     path = write(targets("claude", place, COMMAND)[0], '{\n  "model": "opus"\n}\n')
     install(["claude"], place)
     elsewhere = place._replace(home=place.home + "-other")
@@ -199,7 +199,7 @@ UNUSUAL = {
 
 @pytest.mark.parametrize("name", UNUSUAL)
 def test_unusual_files_are_refused(name: str, place: Place) -> None:
-    """A file that we do not understand is left as it is, and so are all the others."""
+    """A file that we cannot parse stays unchanged, and so do all the others."""
     path = write(targets("claude", place, COMMAND)[0], UNUSUAL[name])
     with pytest.raises(Refused, match="nothing was changed"):
         install(["claude"], place)
@@ -211,12 +211,12 @@ def test_other_servers_of_our_name_are_refused(place: Place) -> None:
     """An MCP server that somebody else called holdfast is not replaced."""
     own = '{"mcpServers": {"holdfast": {"command": "ropes", "args": []}}}'
     path = write(targets("cursor", place, COMMAND)[1], own)
-    with pytest.raises(Refused, match="not put there by holdfast"):
+    with pytest.raises(Refused, match="not added by holdfast"):
         install(["cursor"], place)
     assert path.read_text() == own
 
 
-def test_bytes_that_are_no_text_are_refused(place: Place) -> None:
+def test_a_file_that_is_not_utf8_is_refused(place: Place) -> None:
     """A file in another encoding is not touched."""
     path = Path(targets("gemini", place, COMMAND)[0].path)
     path.parent.mkdir()
@@ -226,7 +226,7 @@ def test_bytes_that_are_no_text_are_refused(place: Place) -> None:
 
 
 def test_a_link_stays_a_link(place: Place, tmp_path: Path) -> None:
-    """Settings that are kept elsewhere and linked: the link stays, what it leads to is changed and comes back."""
+    """Settings behind a symbolic link: the link stays, its target is changed and restored."""
     kept = tmp_path / "dotfiles.json"
     kept.write_text("{}\n")
     path = Path(targets("gemini", for_user(place), COMMAND)[0].path)
@@ -259,7 +259,7 @@ def test_a_plug_in_that_was_edited_stays(place: Place) -> None:
     "text", ["", 'model = "x"', "# mine\n[a]\nb = 1 # two\n", "[mcp_servers.other]\r\nurl = 'x'\r\n"]
 )
 def test_toml(text: str, place: Place) -> None:
-    """The server stands in a table at the end, the rest as it was, and comes out to the byte."""
+    """The server is the last table, the rest is unchanged, and uninstall restores the bytes."""
     path = write(targets("codex", place, COMMAND)[1], text)
     install(["codex"], place)
     found = tomllib.loads(path.read_bytes().decode())
@@ -269,8 +269,8 @@ def test_toml(text: str, place: Place) -> None:
     assert path.read_bytes() == text.encode()
 
 
-def test_toml_with_tables_behind_ours(place: Place) -> None:
-    """Tables that were added behind ours stay when ours goes."""
+def test_toml_with_tables_after_ours(place: Place) -> None:
+    """Tables that were added after ours stay when ours is removed."""
     path = write(targets("codex", place, COMMAND)[1], "a = 1\n")
     install(["codex"], place)
     path.write_text(path.read_text().replace('args = ["mcp"]', "args = ['mcp']") + "\n[b]\nc = 2\n")
@@ -315,8 +315,8 @@ _WANTED = {
     st.booleans(),
     st.booleans(),
 )
-def test_any_settings_come_back(value: dict[str, Any], indent: Any, commented: bool, crlf: bool) -> None:
-    """Put in and taken out by its pieces or, when nobody remembers them, by its structure."""
+def test_any_settings_are_restored(value: dict[str, Any], indent: Any, commented: bool, crlf: bool) -> None:
+    """Installed, and removed by the ledger's pieces or, without a ledger, by structure."""
     text = json.dumps(value, indent=indent)
     if commented:
         text = f"// {{ head\n{text}/* tail */\n"
@@ -343,7 +343,7 @@ def test_the_parser_reads_json(value: Any) -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.text(alphabet='{}[]",:/*\n 1ae-.\\tru', max_size=40))
 def test_the_parser_never_breaks(text: str) -> None:
-    """Whatever the text is: it is read or refused."""
+    """Any text is parsed or refused."""
     try:
         jsonc.parse(text)
     except Refused:
@@ -352,8 +352,8 @@ def test_the_parser_never_breaks(text: str) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from(["# c\n", "\n", "[t]\nx = 1\n", "[u.v]\n", "[[w]]\ny = 'z'\n"]), unique=True))
-def test_any_toml_comes_back(blocks: list[str]) -> None:
-    """A table at the end is put in and taken out of any TOML."""
+def test_any_toml_is_restored(blocks: list[str]) -> None:
+    """A table is appended to and removed from any TOML."""
     text = "k = 1\n" + "".join(blocks)
     done = merged_toml(text, {"command": "holdfast", "args": ["mcp"]})
     assert withdrawn_toml(done.text, done.pieces) == text
@@ -364,7 +364,7 @@ def test_any_toml_comes_back(blocks: list[str]) -> None:
 
 
 def test_how_hosts_call_holdfast(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By name if PATH has it, else by its place beside the interpreter, quoted; else not at all."""
+    """By name if it is on PATH, else by the path next to the interpreter, quoted; else not at all."""
     assert program(place.environment) == ("holdfast", True)
     beside = tmp_path / "a venv"
     beside.mkdir()
@@ -376,7 +376,7 @@ def test_how_hosts_call_holdfast(place: Place, tmp_path: Path, monkeypatch: pyte
     (beside / "holdfast").write_text("")
     (beside / "holdfast").chmod(0o755)
     done = install(["claude"], nowhere)
-    assert (done.command, done.everywhere) == (str(beside / "holdfast"), False)
+    assert (done.command, done.portable) == (str(beside / "holdfast"), False)
     text = Path(targets("claude", place, COMMAND)[0].path).read_text()
     assert f"'{beside / 'holdfast'}' hook claude" in text
     assert install(["claude"], nowhere).changes == []
@@ -386,7 +386,7 @@ def test_how_hosts_call_holdfast(place: Place, tmp_path: Path, monkeypatch: pyte
 def test_as_a_person_types_it(
     place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The difference is shown; hosts that are present are found; a name that is none is refused."""
+    """The diff is shown; hosts that are present are found; an unknown name is refused."""
     monkeypatch.setenv("HOME", place.home)
     monkeypatch.setenv("PATH", place.environment["PATH"])
     for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME"):
@@ -409,14 +409,14 @@ def test_as_a_person_types_it(
     assert main(["install", "emacs"]) == 2
 
 
-def test_a_name_that_is_no_host(place: Place) -> None:
-    """A host that we do not know is a mistake of usage."""
-    with pytest.raises(Usage, match="no host 'emacs'"):
+def test_an_unknown_host_name(place: Place) -> None:
+    """An unknown host is a usage error."""
+    with pytest.raises(Usage, match="Unknown host 'emacs'"):
         uninstall(["emacs"], place)
 
 
-def test_install_makes_the_workspace(tmp_path: Path, place: Place) -> None:
-    """In a project without a workspace, installing makes one; uninstalling leaves it."""
+def test_install_creates_the_workspace(tmp_path: Path, place: Place) -> None:
+    """In a project without a workspace, installing creates one; uninstalling leaves it."""
     bare = tmp_path / "bare"
     bare.mkdir()
     here = place._replace(project=str(bare))
@@ -428,7 +428,7 @@ def test_install_makes_the_workspace(tmp_path: Path, place: Place) -> None:
 def test_init_offers_it(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`init --install` puts hooks into the hosts that are named or found; without it nothing is asked in a script."""
+    """`init --install` installs into the named or detected hosts; without it a script is not asked."""
     monkeypatch.setenv("HOME", place.home)
     monkeypatch.setenv("PATH", place.environment["PATH"])
     for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME"):
@@ -451,7 +451,7 @@ def test_init_offers_it(
 def test_init_asks_a_person(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """On a terminal it is asked once, and only yes means yes."""
+    """On a terminal it asks once, and only yes means yes."""
     import io
 
     class Terminal(io.StringIO):

@@ -1,4 +1,4 @@
-"""Every recorded payload of every host: a valid answer, the right record, whoever's settings the hook stands in."""
+"""Every recorded payload of every host: a valid answer and the right record, whichever settings the hook came from."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ EVERY = [(folder, name) for folder in FOLDERS for name in names(folder)]
 
 @pytest.mark.parametrize(("folder", "name"), EVERY)
 def test_every_recorded_payload(folder: str, name: str, started: Path, call: Call) -> None:
-    """The answer is one that the host honours; the brief comes at the start alone, and nothing goes wrong."""
+    """The answer is one that the host honours; the brief comes only at the start, and there are no errors."""
     (started / "made.txt").write_text("two\n")
     event = event_of(name)
     answer = call(ASKED_AS.get(folder, folder), fixture(folder, name, started), event)
@@ -63,7 +63,7 @@ def test_every_recorded_payload(folder: str, name: str, started: Path, call: Cal
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_a_whole_day(folder: str, project: Path, call: Call) -> None:
-    """The recorded sequence of a host makes one session that holds the prompt, the file and what failed."""
+    """The recorded sequence of a host makes one session with the prompt, the file and the failure."""
     order = json.loads((PAYLOADS / folder / "sequence.json").read_text())
     (project / "made.txt").write_text("two\n")
     for names_ in order.values():
@@ -86,7 +86,7 @@ def test_a_whole_day(folder: str, project: Path, call: Call) -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_through_the_real_program(folder: str, started: Path) -> None:
-    """One payload of each event through the installed way in: status 0, nothing on stderr, a valid answer."""
+    """One payload of each event through the installed entry point: status 0, nothing on stderr, a valid answer."""
     seen: set[str] = set()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     for name in names(folder):
@@ -105,7 +105,7 @@ def test_through_the_real_program(folder: str, started: Path) -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_without_a_workspace_nothing_happens(folder: str, tmp_path: Path, call: Call) -> None:
-    """In a project without a workspace a hook says nothing and makes nothing."""
+    """In a project without a workspace a hook outputs and creates nothing."""
     for name in names(folder):
         answer = call(ASKED_AS.get(folder, folder), fixture(folder, name, tmp_path), event_of(name))
         assert answer in ("", "{}")
@@ -115,7 +115,7 @@ def test_without_a_workspace_nothing_happens(folder: str, tmp_path: Path, call: 
 def test_the_same_by_the_command_line(
     started: Path, call: Call, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`hook` is a command like any other too: with help, and with --json the answer in one object."""
+    """`hook` is also an ordinary command: with help, and with --json the answer in one object."""
     raw = json.dumps(fixture("claude", "SessionStart-startup", started)).encode()
     monkeypatch.setattr("sys.stdin.buffer", io.BytesIO(raw))
     assert main(["hook", "claude", "--json"]) == 0

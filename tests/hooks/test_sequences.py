@@ -1,4 +1,4 @@
-"""What happens over several events: twice is once, conversations find their session, nobody is told twice."""
+"""Sequences of events: twice is once, conversations find their session, nothing is delivered twice."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_copilot_with_two_settings_files(started: Path, call: Call) -> None:
 
 
 def test_vs_code_and_claude_code_share_a_file(started: Path, call: Call) -> None:
-    """The hook that stands in Claude Code's settings answers VS Code in the words of VS Code."""
+    """The hook in Claude Code's settings answers VS Code in its own dialect."""
     said = context("vscode", call("claude", fixture("vscode", "SessionStart-new", started)))
     assert "D-1" in said
     assert call("claude", fixture("vscode", "PreCompact-auto", started)) == ""
@@ -75,14 +75,14 @@ def test_vs_code_and_claude_code_share_a_file(started: Path, call: Call) -> None
 
 @pytest.mark.parametrize("folder", sorted(set(FOLDERS) - {"opencode"}))
 def test_the_caller_is_known_by_its_payload(folder: str, started: Path, call: Call) -> None:
-    """Whatever host the command names, a payload with signs of its own is answered in its own dialect."""
+    """Whatever host the command names, a recognisable payload is answered in its own dialect."""
     start = next(name for name in names(folder) if name.lower().startswith("sessionstart"))
     named = {"codex": "codex", "claude": "claude"}.get(folder, "claude")
     assert "D-1" in context(folder, call(named, fixture(folder, start, started)))
 
 
 def test_events_of_copilot_need_no_name(started: Path, call: Call) -> None:
-    """Payloads that do not say what happened are told apart by their fields."""
+    """Payloads that do not name their event are recognised by their fields."""
     (started / "made.txt").write_text("one\n")
     for name in (
         "sessionStart-new",
@@ -101,7 +101,7 @@ def test_events_of_copilot_need_no_name(started: Path, call: Call) -> None:
 
 @pytest.mark.parametrize("folder", ["copilot", "copilot-claude-settings", "vscode"])
 def test_the_brief_comes_again_after_a_compaction(folder: str, started: Path, call: Call) -> None:
-    """Where no start follows a compaction, the next prompt brings the brief, once."""
+    """Where no start follows a compaction, the next prompt brings the brief once."""
     host = ASKED_AS.get(folder, folder)
     kinds = {"copilot": ("sessionStart-new", "userPromptSubmitted", "preCompact-manual")}
     start, prompt, compact = kinds.get(folder, ("SessionStart-new", "UserPromptSubmit", "PreCompact-manual"))
@@ -114,8 +114,8 @@ def test_the_brief_comes_again_after_a_compaction(folder: str, started: Path, ca
     assert call(host, {**asked, "prompt": "and then"}) == ""
 
 
-def test_a_gemini_compression_that_was_asked_for(started: Path, call: Call) -> None:
-    """Only a compression by hand is known to be one: the next prompt brings the brief."""
+def test_a_requested_gemini_compression(started: Path, call: Call) -> None:
+    """Only a manual compression is certain: the next prompt brings the brief."""
     call("gemini", fixture("gemini", "SessionStart-startup", started))
     call("gemini", fixture("gemini", "PreCompress-auto", started))
     ask = fixture("gemini", "BeforeAgent", started)
@@ -125,7 +125,7 @@ def test_a_gemini_compression_that_was_asked_for(started: Path, call: Call) -> N
 
 
 def test_a_gemini_conversation_that_grew(started: Path, call: Call, tmp_path: Path) -> None:
-    """An automatic compression is not told of: the brief comes again when the transcript has grown by a lot, once."""
+    """An automatic compression is not reported: the brief comes again once when the transcript has grown a lot."""
     transcript = tmp_path / "chat.jsonl"
     transcript.write_bytes(b"x" * 1_000)
     start = {**fixture("gemini", "SessionStart-startup", started), "transcript_path": str(transcript)}
@@ -159,17 +159,17 @@ def test_a_workspace_in_a_database(tmp_path: Path, call: Call, monkeypatch: pyte
     assert found["recovery"]["last_action"] == "All done."
 
 
-def test_what_hooks_put_before_a_prompt_is_not_kept(started: Path, call: Call) -> None:
-    """Gemini CLI shows a prompt with our own brief before it: only what was asked is kept."""
+def test_injected_text_in_a_prompt_is_not_stored(started: Path, call: Call) -> None:
+    """Gemini CLI shows a prompt with our own brief before it: only the user's prompt is stored."""
     ask = fixture("gemini", "BeforeAgent", started)
     call("gemini", {**ask, "prompt": "<hook_context>holdfast: session …</hook_context>\n\nfix the build"})
     assert [message["text"] for message in state()["messages"]["recent"]] == ["fix the build"]
 
 
 def test_a_fresh_workspace(project: Path, call: Call) -> None:
-    """No session: the start says so, the first prompt begins one with its first line as the goal."""
+    """Without a session the start says so, and the first prompt starts one with its first line as the goal."""
     said = context("claude", call("claude", claude(project, "SessionStart", source="startup")))
-    assert "no work is under way" in said
+    assert "No session is open" in said
     call("claude", claude(project, "UserPromptSubmit", prompt="/model opus", prompt_id="1"))
     call("claude", claude(project, "UserPromptSubmit", prompt="<task-notification>", prompt_id="2"))
     with holdfast.open() as workspace:
@@ -183,7 +183,7 @@ def test_a_fresh_workspace(project: Path, call: Call) -> None:
 
 
 def test_events_before_the_start(project: Path, call: Call) -> None:
-    """Codex compacts before it says that the conversation goes on: the session is made then."""
+    """Codex compacts before it reports the start of a conversation: the session is started then."""
     call("codex", fixture("codex", "PreCompact-auto", project))
     call("codex", fixture("codex", "PostCompact-auto", project))
     said = context("codex", call("codex", fixture("codex", "SessionStart-compact", project)))
@@ -192,7 +192,7 @@ def test_events_before_the_start(project: Path, call: Call) -> None:
 
 
 def test_conversations_find_their_session(project: Path, call: Call) -> None:
-    """Resumed, forked and cleared conversations go on with the session; one that was away takes its own up again."""
+    """Resumed, forked and cleared conversations continue the session; one that was away resumes its own."""
     call("claude", claude(project, "UserPromptSubmit", "one", prompt="Fix the build", prompt_id="1"))
     with holdfast.open() as workspace:
         first = workspace.session().id
@@ -219,7 +219,7 @@ def test_a_conversation_that_was_away(project: Path, call: Call, monkeypatch: py
 
 
 def test_an_archived_session_is_left_alone(started: Path, call: Call) -> None:
-    """A conversation whose session was archived goes on with another one."""
+    """A conversation whose session was archived continues with another one."""
     call("claude", claude(started, "UserPromptSubmit", "one", prompt="Go", prompt_id="1"))
     with holdfast.open() as workspace:
         session = workspace.session()
@@ -234,7 +234,7 @@ def test_an_archived_session_is_left_alone(started: Path, call: Call) -> None:
 
 
 def test_a_checkpoint_of_an_agent_survives(started: Path, call: Call) -> None:
-    """What an agent wrote down for its successor is still there after two compactions."""
+    """An agent's checkpoint is still there after two compactions."""
     with holdfast.open() as workspace:
         workspace.session().checkpoint("half done", pending=["the index"], instruction="start at row 7")
     for number in range(2):
@@ -251,7 +251,7 @@ def test_a_checkpoint_of_an_agent_survives(started: Path, call: Call) -> None:
 
 
 def test_what_was_in_flight(started: Path, call: Call) -> None:
-    """The end of a turn keeps the last words and what still runs."""
+    """The end of a turn stores the last message and what still runs."""
     task = {"id": "a", "status": "running", "description": "look for leaks"}
     done = {"id": "b", "status": "done", "description": "old"}
     call(
@@ -263,8 +263,8 @@ def test_what_was_in_flight(started: Path, call: Call) -> None:
     assert recovery["last_agent"] == "claude"
 
 
-def test_contested_values_are_told_once(started: Path, call: Call, tmp_path: Path) -> None:
-    """Two clones set the goal: each conversation is told at its next prompt, and not again."""
+def test_contested_values_are_delivered_once(started: Path, call: Call, tmp_path: Path) -> None:
+    """Two clones set the goal: each conversation is notified at its next prompt, and not again."""
     clone = tmp_path / "clone"
     shutil.copytree(started, clone)
     for place, goal in ((clone, "Keep the tables"), (started, "Delete the tables")):
@@ -287,7 +287,7 @@ def test_contested_values_are_told_once(started: Path, call: Call, tmp_path: Pat
 
 
 def other_agent(project: Path) -> subprocess.Popen[str]:
-    """Somebody else, alive and not of our making: a process of its own family that claims a file."""
+    """Another live agent: an unrelated process that claims a file."""
     code = (
         "import os, sys\nif os.fork(): os._exit(0)\nos.setsid()\nimport holdfast\n"
         "from holdfast.workspace.presence import Presence\n"
@@ -311,12 +311,13 @@ def other_agent(project: Path) -> subprocess.Popen[str]:
 
 
 def test_another_agent_on_the_same_file(started: Path, call: Call) -> None:
-    """Somebody alive claimed the file that was just edited: the agent is told, once, and the brief says so too."""
+    """Another live agent claimed the file that was just edited: the agent is notified once, and the brief says so
+    too."""
     (started / "made.txt").write_text("one\n")
     other = other_agent(started)
     try:
         edit = fixture("claude", "PostToolUse-Write", started)
-        assert "bob is at work on «made.txt» too" in context("claude", call("claude", edit))
+        assert "bob is also working on «made.txt»" in context("claude", call("claude", edit))
         (started / "made.txt").write_text("two\n")
         assert call("claude", edit) == ""
         said = context("claude", call("claude", claude(started, "SessionStart", source="resume")))
@@ -325,8 +326,8 @@ def test_another_agent_on_the_same_file(started: Path, call: Call) -> None:
         other.communicate("")
 
 
-def test_a_hosts_own_server_is_nobody_else(started: Path, call: Call) -> None:
-    """A child of the host that shows presence under another name, as its MCP server does, is the same agent."""
+def test_a_hosts_own_server_is_the_same_agent(started: Path, call: Call) -> None:
+    """A child of the host with presence under another name, like its MCP server, is the same agent."""
     (started / "made.txt").write_text("one\n")
     code = (
         "import sys, holdfast\nfrom holdfast.workspace.presence import Presence\n"
@@ -356,8 +357,8 @@ def test_a_hosts_own_server_is_nobody_else(started: Path, call: Call) -> None:
         child.communicate("")
 
 
-def test_no_host_is_told_that_it_is_at_work_itself(started: Path) -> None:
-    """Two calls of one host through a shell, as hosts make them: the second does not see the first as somebody else."""
+def test_a_host_is_not_reported_to_itself(started: Path) -> None:
+    """Two calls of one host through a shell: the second does not see the first as another agent."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     raw = json.dumps(fixture("claude", "SessionStart-startup", started)).encode()
     command = f"{sys.executable} -m holdfast hook claude; true"
@@ -369,7 +370,7 @@ def test_no_host_is_told_that_it_is_at_work_itself(started: Path) -> None:
         assert b"D-1" in done.stdout
 
 
-def test_many_hooks_at_once(project: Path) -> None:
+def test_concurrent_hooks(project: Path) -> None:
     """Sixteen processes of eight conversations on a fresh workspace: one session, every prompt in it once."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
@@ -394,7 +395,7 @@ def test_many_hooks_at_once(project: Path) -> None:
 
 @pytest.mark.parametrize("letter", ["x", "é", "漢", "\U0001f600"])
 def test_caps_at_any_size(letter: str, project: Path, call: Call) -> None:
-    """A session full of long texts: what is injected stays under the cap of every host, and begins with the goal."""
+    """A session full of long texts: the injected text stays under every host's limit and begins with the goal."""
     with holdfast.open() as workspace:
         session = workspace.start(letter * 500)
         for number in range(150):

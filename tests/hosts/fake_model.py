@@ -82,7 +82,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._json({})
 
     def do_CONNECT(self) -> None:
-        """Hosts get this server as their proxy: whatever they try to reach outside is noted and refused."""
+        """Hosts get this server as their proxy: outside requests are recorded and refused."""
         self.server.model.note_stray(f"CONNECT {self.path}")
         self._json({"error": {"message": "tests run offline"}}, 403)
 
@@ -183,7 +183,7 @@ class FakeModel:
             return self.default, number
 
     def note_stray(self, line: str) -> None:
-        """Remember a request that is no model call, such as a list of models."""
+        """Record a request that is no model call, such as a list of models."""
         with self._lock:
             self.strays.append(line)
 

@@ -101,7 +101,7 @@ class Host:
     # -- what they share -----------------------------------------------------------------------------------
 
     def env(self) -> dict[str, str]:
-        """A clean environment: nothing of the caller's, no way out but the fake model."""
+        """A clean environment: nothing of the caller's, no network but the fake model."""
         node = setup.node_folder()
         path = [str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]
         if node is not None:

@@ -1,4 +1,4 @@
-"""holdfast installed into a real host, in a home and a project of its own: what the end-to-end tests play."""
+"""holdfast installed into a real host, with a separate home and project: the steps of the end-to-end tests."""
 
 from __future__ import annotations
 
@@ -55,17 +55,17 @@ class Installed(NamedTuple):
             return workspace.session().state
 
     def decide(self) -> None:
-        """Leave a decision that nobody has confirmed."""
+        """Leave an unsettled decision."""
         self.holdfast("start", "Move the tables")
         self.holdfast("decide", DECISION, "--because", "there is no way back")
 
     def complaints(self) -> str:
-        """What went wrong in hooks."""
+        """The error log of hooks."""
         log = self.host.project / ".state" / "local" / "hooks.log"
         return log.read_text() if log.exists() else ""
 
     def uninstall(self) -> None:
-        """Take it out; every settings file is as it was."""
+        """Uninstall; every settings file is restored."""
         self.holdfast("uninstall", *self.words)
         for path, before in self.untouched.items():
             if path.endswith(".claude.json"):  # Claude Code keeps its own notes there, at every start
@@ -112,7 +112,7 @@ def _command(root: Path) -> None:
 
 
 def one_turn(at: Installed) -> Run:
-    """The first request of a conversation holds the brief; what was asked is kept; the settings come back."""
+    """The first request of a conversation has the brief; the prompt is stored; the settings are restored."""
     at.decide()
     run = at.host.turn("please go on with the tables")
     assert run.status == 0, run.stderr[-2000:]
@@ -126,8 +126,8 @@ def one_turn(at: Installed) -> Run:
     return run
 
 
-def tools_are_noted(at: Installed) -> None:
-    """A fresh project: the prompt begins a session, an edited file becomes a reference, a failure an error."""
+def tools_are_captured(at: Installed) -> None:
+    """A fresh project: the prompt starts a session, an edited file becomes a reference, a failure an error."""
     host = at.host
     at.model.on(
         "TOOLS",
@@ -161,7 +161,7 @@ def compaction_loses_nothing(at: Installed) -> Run:
 
 
 def a_killed_host(at: Installed) -> None:
-    """Killed in mid-turn after a decision: the first request of a new conversation holds it."""
+    """Killed mid-turn after a decision: the first request of a new conversation has it."""
     # Codex runs a login shell, with a PATH of its own; Copilot asks about programs that are named by a path.
     command = at.folder / "bin" / "holdfast" if at.host.name == "codex" else "holdfast"
     at.model.on(
@@ -183,7 +183,7 @@ def a_killed_host(at: Installed) -> None:
 
 
 def a_decision_through_mcp(at: Installed) -> None:
-    """The model calls a tool of the server that was installed: the decision is in the session of the conversation."""
+    """The model calls a tool of the installed server: the decision is in the session of the conversation."""
     wanted = {"text": f"Move the index {MARK}", "because": "it is small"}
     at.model.on("DECIDE", Reply(call=at.host.mcp_call("holdfast", "decide", wanted)))
     run = at.host.turn("DECIDE about the index")

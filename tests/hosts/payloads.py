@@ -1,7 +1,7 @@
 """Recorded hook payloads as fixtures: scrubbing what belongs to one run, naming, loading, comparing.
 
-`PYTHONPATH=tests python -m hosts.payloads [host ...]` plays the scenario in the installed hosts and writes
-them anew.
+`PYTHONPATH=tests python -m hosts.payloads [host ...]` plays the scenario in the installed hosts and regenerates
+them.
 """
 
 from __future__ import annotations

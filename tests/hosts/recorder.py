@@ -1,4 +1,4 @@
-"""A hook that does nothing but write down what it was given, and answer what the test told it to."""
+"""A hook that only records its input and prints what the test set."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Record(NamedTuple):
 
 
 class Recorder:
-    """Keeps what hooks were given, in a folder outside the project."""
+    """Records the input of hooks, in a folder outside of the project."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

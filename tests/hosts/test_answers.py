@@ -77,7 +77,7 @@ def turn_with_tool(at: Stage) -> Run:
 
 @pytest.mark.parametrize(("name", "event"), HONOURED)
 def test_forms_that_reach_the_model(name: str, event: str) -> None:
-    """Of the four ways to print a text, exactly the listed ones bring it before the model."""
+    """Of the four output formats, exactly the listed ones reach the model."""
     on_stage(name)
     forms = FORMS if name != "opencode" else (plain,)
     seen = set()
@@ -108,7 +108,7 @@ COMPACTION = (
 def test_texts_around_a_compaction(
     name: str, event: str, form: object, summariser: bool, afterwards: bool
 ) -> None:
-    """A text given before or after a compaction reaches the summariser or the next turn, as listed."""
+    """A text output before or after a compaction reaches the summariser or the next turn, as listed."""
     on_stage(name)
     assert callable(form)
     with stage(name) as at:
@@ -133,7 +133,7 @@ CAPS = (
 
 @pytest.mark.parametrize(("name", "letter", "whole", "cut"), CAPS)
 def test_caps_of_injected_text(name: str, letter: str, whole: int, cut: int) -> None:
-    """A text at the cap arrives as it is; a longer one does not."""
+    """A text at the limit arrives unchanged; a longer one does not."""
     on_stage(name)
     for count, arrives in ((whole, True), (cut, False)):
         text = letter * count

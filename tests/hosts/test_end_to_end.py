@@ -12,7 +12,7 @@ from .installed import (
     compaction_loses_nothing,
     installed,
     one_turn,
-    tools_are_noted,
+    tools_are_captured,
 )
 
 pytestmark = [pytest.mark.hosts, pytest.mark.timeout(300)]
@@ -29,16 +29,16 @@ each_host = pytest.mark.parametrize("host", HOSTS)
 
 @each_host
 def test_the_brief_is_in_the_first_request(host: str) -> None:
-    """Install, one turn, uninstall: the decision is before the model, the prompt is kept, the settings come back."""
+    """Install, one turn, uninstall: the model sees the decision, the prompt is stored, the settings are restored."""
     with installed(host, *HOSTS[host]) as at:
         one_turn(at)
 
 
 @each_host
-def test_tools_are_noted(host: str) -> None:
-    """What the agent edits and what fails is kept without its doing."""
+def test_tools_are_captured(host: str) -> None:
+    """Edits and failures of the agent are captured automatically."""
     with installed(host, *HOSTS[host]) as at:
-        tools_are_noted(at)
+        tools_are_captured(at)
 
 
 @each_host

@@ -99,7 +99,7 @@ def payloads_are_the_recorded_ones(day: Day) -> None:
 
 
 def test_a_day_of_a_host(host: str) -> None:
-    """The whole scenario, played once per host, since it takes long: what is looked at says each of the checks."""
+    """The whole scenario, played once per host because it is slow; each check names what it covers."""
     day = Day(host)
     print("; ".join(f"{step.name} {step.run.seconds:.1f} s" for step in day.steps))
     for check in (
@@ -113,8 +113,8 @@ def test_a_day_of_a_host(host: str) -> None:
         check(day)
 
 
-def test_a_killed_host_leaves_its_hooks_behind(host: str) -> None:
-    """Killed in mid-turn, a host has run its hooks for start and prompt, and a new one starts cleanly."""
+def test_a_killed_host_has_run_its_hooks(host: str) -> None:
+    """Killed mid-turn, a host has run its hooks for start and prompt, and a new one starts cleanly."""
     with stage(host) as at:
         at.model.on("HANG", Reply(text="thinking", hang=True))
         process = at.host.start("HANG")

@@ -1,4 +1,4 @@
-"""Large files of each format, and a child process that brings one in and says what it cost."""
+"""Large files of each format, and a child process that imports one and prints its cost."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def text_of(format_name: str, size: int) -> tuple[str, str]:
 
 
 def main(name: str) -> None:
-    """Bring a file into the workspace of the current folder; print what it took."""
+    """Import a file into the workspace of the current folder; print the cost."""
     import holdfast
     from holdfast.workspace.imports import bring_in
 

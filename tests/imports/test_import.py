@@ -1,4 +1,4 @@
-"""Bringing in files of other tools."""
+"""Importing files of other tools."""
 
 from __future__ import annotations
 
@@ -142,8 +142,8 @@ Stopped at: Completed plan 06-03
 """
 
 
-def test_planning_files_of_the_wild(workspace: holdfast.Workspace) -> None:
-    """Decisions, blockers and the stopping place are found; a doubled line is one decision."""
+def test_planning_files_found_in_the_wild(workspace: holdfast.Workspace) -> None:
+    """Decisions, blockers and the stopping point are found; a duplicated line is one decision."""
     found = bring(workspace, ".planning/STATE.md", PLANNING)
     state = workspace.session().state
     assert state["registers"]["goal"]["value"] == "Costs `$2` and \\1"
@@ -159,7 +159,7 @@ def test_planning_files_of_the_wild(workspace: holdfast.Workspace) -> None:
 
 
 def test_session_state_and_its_files(workspace: holdfast.Workspace, project: Path) -> None:
-    """The contract is taken whole; an artifact that is not there is left by its line."""
+    """The whole contract is imported; a missing artifact is reported by its line."""
     (project / "here.md").write_text("x")
     contract = {
         "goal": "G",
@@ -189,7 +189,7 @@ def test_session_state_and_its_files(workspace: holdfast.Workspace, project: Pat
 
 
 def test_state_json_of_a_session_folder(workspace: holdfast.Workspace) -> None:
-    """Phases, checkpoint, recovery and history of a state.json are taken."""
+    """Phases, checkpoint, recovery and history of a state.json are imported."""
     text = json.dumps(
         {
             "session_id": "2026-01-21-a1b2c3d4",
@@ -217,7 +217,7 @@ def test_state_json_of_a_session_folder(workspace: holdfast.Workspace) -> None:
 
 
 def test_batch_state(workspace: holdfast.Workspace) -> None:
-    """Completed features are done, failed ones keep their reason, and a run goes on behind them."""
+    """Completed features are done, failed ones keep their reason, and a run continues after them."""
     text = json.dumps(
         {
             "batch_id": "b-1",
@@ -258,7 +258,7 @@ stray line
 
 
 def test_events_with_a_line_that_is_not_yaml(workspace: holdfast.Workspace) -> None:
-    """A line that no YAML reader takes costs that line alone."""
+    """A line that is not YAML costs only that line."""
     found = bring(workspace, "events.yaml", EVENTS)
     texts = [
         event.data["text"]
@@ -298,7 +298,7 @@ items:
 
 
 def test_backlog(workspace: holdfast.Workspace) -> None:
-    """Items keep priority, status, tags and what they wait for, also where that is listed later."""
+    """Items keep priority, status, tags and dependencies, even on items listed later."""
     found = bring(workspace, "backlog.yaml", BACKLOG)
     items = {item["title"]: item for item in workspace.project.state["backlog"]["open"].values()}
     assert items["Second"]["depends_on"] == [items["First: it"]["id"]]
@@ -334,7 +334,7 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_second_import_changes_nothing(workspace: holdfast.Workspace, name: str) -> None:
-    """Again, and again with a line more: only the new line is taken."""
+    """A second import changes nothing, and with one more line imports only that line."""
     text = CASES[name]
     first = bring(workspace, name, text)
     session, project = workspace.session(), workspace.project
@@ -350,7 +350,7 @@ def test_a_second_import_changes_nothing(workspace: holdfast.Workspace, name: st
 
 
 def test_the_original_text_is_kept(workspace: holdfast.Workspace) -> None:
-    """The bytes of a file can be had back from the log, also where they are no text."""
+    """The bytes of a file can be recovered from the log, even if they are not text."""
     for data in (TEMPLATE.encode(), b"\xef\xbb\xbf# X\r\n", b"# \xff\xfe broken\n", ("x" * 700_000).encode()):
         bring_in(workspace, "STATE.md", data)
         digest = blake2b(data, digest_size=16).hexdigest()
@@ -359,7 +359,7 @@ def test_the_original_text_is_kept(workspace: holdfast.Workspace) -> None:
 
 @pytest.mark.parametrize("text", NASTY, ids=range(len(NASTY)))
 def test_texts_come_through_unchanged(workspace: holdfast.Workspace, text: str) -> None:
-    """Text that has broken other tools comes through an import as it is."""
+    """Text that has broken other tools is imported unchanged."""
     contract = {"goal": "g", "current_phase": "p", "decisions": [text], "next_actions": [text]}
     bring(workspace, "session-state.json", json.dumps(contract))
     made = [
@@ -371,8 +371,8 @@ def test_texts_come_through_unchanged(workspace: holdfast.Workspace, text: str) 
     assert made == [text, text]
 
 
-def test_exports_can_be_brought_in(workspace: holdfast.Workspace, tmp_path: Path) -> None:
-    """What holdfast exports, it reads: backlog, catch log and decisions."""
+def test_exports_can_be_imported(workspace: holdfast.Workspace, tmp_path: Path) -> None:
+    """What holdfast exports, it imports: backlog, catch log and decisions."""
     from holdfast.views.exports import backlog_yaml, catch_log, decision_index
 
     project = workspace.project
@@ -395,7 +395,7 @@ def test_exports_can_be_brought_in(workspace: holdfast.Workspace, tmp_path: Path
 
 
 def test_five_megabytes_in_bounded_memory(workspace: holdfast.Workspace) -> None:
-    """5 MB of decisions: all taken, bounded memory, and state that stays small."""
+    """5 MB of decisions: all imported, in bounded memory, and the state stays small."""
     lines = ["### Decisions", ""]
     number = 0
     while sum(map(len, lines[-1000:])) and len(lines) < 45_000:
@@ -418,7 +418,7 @@ CORPUS = os.environ.get("HOLDFAST_CORPUS")
 @pytest.mark.corpus
 @pytest.mark.skipif(not CORPUS, reason="HOLDFAST_CORPUS names no folder with real files")
 def test_real_files(workspace: holdfast.Workspace) -> None:
-    """Every line of every real file is taken, frame, or reported; a second import changes nothing."""
+    """Every line of every real file is imported, structure, or reported; a second import changes nothing."""
     files = [
         path for path in sorted(Path(str(CORPUS)).rglob("*")) if path.is_file() and path.name != "README.md"
     ]
@@ -440,8 +440,8 @@ def test_real_files(workspace: holdfast.Workspace) -> None:
 
 @pytest.mark.parametrize("name", foreign.FORMATS)
 @pytest.mark.parametrize("text", ["", "\n", "{", "[1,2", "\0", "---", "- ", "| a |\n|---|\n", "[" * 50_000])
-def test_rubbish_is_reported(workspace: holdfast.Workspace, name: str, text: str) -> None:
-    """No input stops a reader: what is not understood is left."""
+def test_garbage_is_reported(workspace: holdfast.Workspace, name: str, text: str) -> None:
+    """No input stops a reader: what it cannot read is reported."""
     for item in foreign.reader(name)(text):
         if isinstance(item, Left):
             assert item.line >= 1

@@ -1,4 +1,4 @@
-"""Files of 5 MB in every format: bounded memory, and time that grows with the size and no faster."""
+"""Files of 5 MB in every format: bounded memory, and time that is linear in the size."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHILD = Path(__file__).with_name("large.py")
 
 
 def brought_in(folder: Path, format_name: str, size: int) -> dict[str, Any]:
-    """What it took a process of its own to bring in a file of that size."""
+    """The cost of importing a file of that size in a separate process."""
     folder.mkdir(parents=True)
     init(str(folder), given=True)
     name, text = text_of(format_name, size)
@@ -45,7 +45,7 @@ def test_every_format_is_made() -> None:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("format_name", sorted(MADE))
 def test_five_megabytes(tmp_path: Path, format_name: str) -> None:
-    """Ten times the file: all of it accounted for, memory within a few times its size, time at most 15 times."""
+    """Ten times the file: all lines accounted for, memory within a few times its size, at most 15 times the time."""
     for attempt in range(3):  # other processes disturb the clock, never in our favour
         small = brought_in(tmp_path / f"small-{attempt}", format_name, SMALL)
         large = brought_in(tmp_path / f"large-{attempt}", format_name, LARGE)

@@ -1,4 +1,4 @@
-"""What the tests of the MCP server share."""
+"""Fixtures for the tests of the MCP server."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from wire_client import MODERN, WireClient
 
 @pytest.fixture(params=["2024-11-05", "2025-11-25", MODERN])
 def era(request: pytest.FixtureRequest) -> str:
-    """A revision of the protocol: the first and the last with a handshake, and the present one."""
+    """A protocol revision: the first and the last with a handshake, and the one without."""
     revision: str = request.param
     return revision
 
@@ -25,6 +25,6 @@ def server(project: Path, era: str) -> Iterator[WireClient]:
 
 @pytest.fixture
 def working(server: WireClient) -> WireClient:
-    """The same with a session that has begun."""
+    """The same with a started session."""
     server.do("start", goal="Ship the billing rewrite", phases=["look", "build", "prove"])
     return server

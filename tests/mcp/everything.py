@@ -177,8 +177,8 @@ class Everything:
     def slow(self, method: str, params: Json) -> bool:
         return False
 
-    def rest(self) -> None:
-        """Nothing can wait here."""
+    def idle(self) -> None:
+        """There is no deferred work."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""A server over HTTP, and requests to it by hand."""
+"""An HTTP server, and raw requests to it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class HttpServer:
     def request(
         self, method: str, body: bytes | None = None, path: str = "/mcp", **headers: str | None
     ) -> Answer:
-        """One request. Headers are given with underlines; None leaves one out."""
+        """One request. Headers are given with underscores; None omits one."""
         wanted: dict[str, str | None] = {
             "Host": f"127.0.0.1:{self.port}",
             "Authorization": f"Bearer {self.token}",
@@ -68,7 +68,7 @@ class HttpServer:
             connection.close()
 
     def ask(self, method: str, params: dict[str, Any] | None = None, **headers: str | None) -> Answer:
-        """A request of the present era, with the headers that belong to it."""
+        """A request without handshake, with its headers."""
         given = {"_meta": envelope(), **(params or {})}
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": given}
         usual: dict[str, str | None] = {"MCP_Protocol_Version": MODERN, "Mcp_Method": method}

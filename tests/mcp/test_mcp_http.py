@@ -1,4 +1,4 @@
-"""The server over HTTP: the three gates before every request, both eras behind them, and streams."""
+"""MCP over HTTP: the three checks before every request, revisions with and without handshake, and streams."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def server(project: Path) -> Iterator[HttpServer]:
         yield running
 
 
-def test_a_decision_goes_through(server: HttpServer, project: Path) -> None:
+def test_a_decision_is_recorded(server: HttpServer, project: Path) -> None:
     """With the token and the right headers the tools work as over stdio."""
     assert not server.call("start", goal="x")["isError"]
     assert server.call("decide", text="Use SQLite", because="one file")["structuredContent"]["id"] == "D-1"
@@ -52,8 +52,8 @@ def test_a_decision_goes_through(server: HttpServer, project: Path) -> None:
         "Bearer {},{}",
     ],
 )
-def test_without_the_token_there_is_no_answer(server: HttpServer, shown: str | None) -> None:
-    """Whatever is not exactly the token gets 401, before anything is read or run."""
+def test_a_request_without_the_token_gets_401(server: HttpServer, shown: str | None) -> None:
+    """Anything but the exact token gets 401, before anything is read or run."""
     given = shown.format(server.token, server.token) if shown is not None else None
     answer = server.ask("tools/list", Authorization=given)
     assert answer.status == 401
@@ -77,7 +77,7 @@ def test_without_the_token_there_is_no_answer(server: HttpServer, shown: str | N
     ],
 )
 def test_another_host_name_is_refused(server: HttpServer, host: str | None) -> None:
-    """A name that was resolved to the loopback to reach us is not ours, even with the token."""
+    """A foreign host name that resolves to the loopback (DNS rebinding) is refused, even with the token."""
     given = host.format(server.port) if host is not None else None
     assert server.ask("tools/list", Host=given).status == 403
 
@@ -93,21 +93,21 @@ def test_another_host_name_is_refused(server: HttpServer, host: str | None) -> N
         "x",
     ],
 )
-def test_pages_of_others_are_refused(server: HttpServer, origin: str) -> None:
-    """A request that a web page of somebody else makes is refused, even with the token."""
+def test_foreign_origins_are_refused(server: HttpServer, origin: str) -> None:
+    """A request from a web page of another origin is refused, even with the token."""
     assert server.ask("tools/list", Origin=origin).status == 403
 
 
 @pytest.mark.parametrize("origin", ["http://localhost", "http://127.0.0.1:3000", "https://[::1]:8080"])
-def test_pages_of_this_machine_are_answered(server: HttpServer, origin: str) -> None:
-    """Tools that run in a local page work, with the token; nobody gets permission to read across origins."""
+def test_local_origins_are_allowed(server: HttpServer, origin: str) -> None:
+    """Tools in a local page work with the token; no CORS permission is given to anybody."""
     answer = server.ask("tools/list", Origin=origin, Host=f"localhost:{server.port}")
     assert answer.status == 200
     assert not [name for name in answer.headers if name.lower().startswith("access-control")]
 
 
-def test_two_hosts_are_none(server: HttpServer) -> None:
-    """A request with two Host lines is refused: whoever stands between may have looked at the other."""
+def test_two_host_headers_are_refused(server: HttpServer) -> None:
+    """A request with two Host headers is refused: a proxy may have checked the other one."""
     with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as connection:
         own = f"Host: 127.0.0.1:{server.port}\r\n"
         connection.sendall(f"POST /mcp HTTP/1.1\r\n{own}Host: evil.example\r\n\r\n".encode())
@@ -125,8 +125,9 @@ def test_only_the_loopback_is_served(server: HttpServer) -> None:
     assert listening == [f"0100007F:{server.port:04X}"]
 
 
-def test_the_token_is_kept_for_the_owner_alone(project: Path) -> None:
-    """The file is made once with mode 0600, is not tracked by git, is not printed, and serves the next server."""
+def test_the_token_is_readable_by_its_owner_only(project: Path) -> None:
+    """The file is created once with mode 0600, is not tracked by git, is not printed, and is reused by the next
+    server."""
     with HttpServer(project) as first:
         path = project / ".state" / "local" / "mcp-token"
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -139,7 +140,7 @@ def test_the_token_is_kept_for_the_owner_alone(project: Path) -> None:
         [*COMMAND, "--http"], cwd=project, env=environment(), capture_output=True, text=True
     )
     assert done.returncode == 7
-    assert "can be read by others" in done.stderr
+    assert "is readable by others" in done.stderr
     path.unlink()
     path.symlink_to("/etc/hostname")
     done = subprocess.run(
@@ -149,7 +150,7 @@ def test_the_token_is_kept_for_the_owner_alone(project: Path) -> None:
 
 
 def test_a_token_that_came_with_a_clone_is_refused(project: Path) -> None:
-    """A file that was not made here, however private it looks, holds a token that its author knows."""
+    """A file that was not created here holds a token that its author knows."""
     local = project / ".state" / "local"
     with HttpServer(project):
         pass
@@ -161,15 +162,15 @@ def test_a_token_that_came_with_a_clone_is_refused(project: Path) -> None:
         [*COMMAND, "--http"], cwd=project, env=environment(), capture_output=True, text=True
     )
     assert done.returncode == 7
-    assert "not made in this place" in done.stderr
+    assert "not created here" in done.stderr
     (local / "mcp-token").unlink()
     with HttpServer(project) as server:
         assert server.ask("tools/list").status == 200
     assert sorted(path.name for path in local.glob("mcp-token*")) == ["mcp-token", "mcp-token.place"]
 
 
-def test_servers_that_start_at_once_share_one_token(project: Path) -> None:
-    """Whoever makes the token first, all of them serve with it."""
+def test_servers_that_start_concurrently_share_one_token(project: Path) -> None:
+    """Whichever server creates the token, all of them use it."""
     with ThreadPoolExecutor(5) as pool:
         servers = list(pool.map(lambda _: HttpServer(project), range(5)))
     try:
@@ -181,7 +182,8 @@ def test_servers_that_start_at_once_share_one_token(project: Path) -> None:
 
 
 def test_the_token_can_come_from_the_environment(project: Path, tmp_path: Path) -> None:
-    """A given token is used and not stored; a short one is refused; without a workspace one is made and shown."""
+    """A given token is used and not stored; a short one is refused; without a workspace one is generated and
+    printed."""
     given = "a-token-of-our-own-making"
     with HttpServer(project, HOLDFAST_MCP_TOKEN=given) as server:
         assert server.ask("tools/list").status == 200
@@ -196,8 +198,8 @@ def test_the_token_can_come_from_the_environment(project: Path, tmp_path: Path) 
         assert server.ask("tools/list").status == 200
 
 
-def test_what_is_not_a_message_gets_its_status(server: HttpServer) -> None:
-    """Wrong paths, methods, types, sizes and bodies are answered by what HTTP has for them."""
+def test_invalid_requests_get_their_status(server: HttpServer) -> None:
+    """Wrong paths, methods, types, sizes and bodies get the matching HTTP status."""
     assert server.request("POST", PING, path="/").status == 404
     assert server.request("PUT", PING).status == 501
     assert server.request("POST", PING, Content_Type="text/plain").status == 415
@@ -217,8 +219,8 @@ def test_what_is_not_a_message_gets_its_status(server: HttpServer) -> None:
     assert server.ask("tools/list").status == 200
 
 
-def test_headers_must_repeat_the_body(server: HttpServer) -> None:
-    """What others route by must be what is run: a header that says something else is refused."""
+def test_headers_must_match_the_body(server: HttpServer) -> None:
+    """A routing header that differs from the body is refused."""
     for wrong in (
         {"Mcp_Method": "tools/call"},
         {"Mcp_Method": None},
@@ -237,7 +239,7 @@ def test_headers_must_repeat_the_body(server: HttpServer) -> None:
 
 
 def test_a_handshake_opens_a_session_that_can_be_closed(server: HttpServer, project: Path) -> None:
-    """The era of the handshake over HTTP: an id for the session, the client's name kept with it, and its end."""
+    """With a handshake over HTTP there is a session id, the client's name is kept with it, and it can be deleted."""
     about = {"name": "old-editor", "version": "1"}
     params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": about}
     hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
@@ -265,8 +267,8 @@ def events(response: http.client.HTTPResponse) -> Iterator[dict[str, object]]:
 
 
 @pytest.mark.parametrize("era", ["2025-11-25", MODERN])
-def test_a_stream_tells_of_changes(server: HttpServer, project: Path, era: str) -> None:
-    """Both eras have their stream; a change by another process arrives on it."""
+def test_a_stream_delivers_changes(server: HttpServer, project: Path, era: str) -> None:
+    """With and without handshake, a change by another process arrives on the stream."""
     server.call("start", goal="x")
     uri = "holdfast://current/STATE.md"
     headers = {
@@ -308,7 +310,7 @@ def test_a_stream_tells_of_changes(server: HttpServer, project: Path, era: str) 
 
 
 def test_many_idle_connections_do_not_stop_the_server(server: HttpServer) -> None:
-    """More connections than there is room for: those beyond are closed, and when they go there is room again."""
+    """Connections over the limit are closed, and when others close there is room again."""
     idle = [socket.create_connection(("127.0.0.1", server.port), PATIENCE) for _ in range(100)]
     for connection in idle:
         connection.close()
@@ -322,8 +324,8 @@ def test_many_idle_connections_do_not_stop_the_server(server: HttpServer) -> Non
         pytest.fail("no room again")
 
 
-def test_views_follow_over_http_too(server: HttpServer, project: Path) -> None:
-    """The files show what was written while the server goes on running."""
+def test_views_are_updated_over_http_too(server: HttpServer, project: Path) -> None:
+    """The views show what was written while the server is still running."""
     import time
 
     server.call("start", goal="x")
@@ -336,8 +338,8 @@ def test_views_follow_over_http_too(server: HttpServer, project: Path) -> None:
         time.sleep(0.05)
 
 
-def test_a_port_that_is_taken_is_told(server: HttpServer, project: Path) -> None:
-    """A second server on the same port says so and leaves."""
+def test_a_port_in_use_is_reported(server: HttpServer, project: Path) -> None:
+    """A second server on the same port says so and exits."""
     done = subprocess.run(
         [*COMMAND, "--http", "--port", str(server.port)],
         cwd=project,
@@ -349,8 +351,8 @@ def test_a_port_that_is_taken_is_told(server: HttpServer, project: Path) -> None
     assert "cannot be used" in done.stderr
 
 
-def test_a_signal_ends_the_server_in_order(project: Path) -> None:
-    """SIGTERM: status 0, no trace, views written."""
+def test_a_signal_shuts_the_server_down_cleanly(project: Path) -> None:
+    """SIGTERM: status 0, no traceback, views written."""
     with HttpServer(project) as server:
         server.call("start", goal="x")
         server.process.terminate()

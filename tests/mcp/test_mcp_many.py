@@ -1,4 +1,4 @@
-"""Several servers on one workspace at once, and servers that are killed: nothing that was answered is lost."""
+"""Several servers on one workspace, and servers that are killed: no acknowledged call is lost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CALLS = 200
 
 
 def test_seven_servers_lose_nothing(project: Path) -> None:
-    """200 calls through 7 server processes at once, all sent before any is awaited: every one is in the log, once."""
+    """200 concurrent calls through 7 server processes, all sent before any is awaited: each is in the log once."""
     clients = [
         WireClient(project, MODERN if n % 2 else "2025-11-25", name=f"agent-{n}") for n in range(SERVERS)
     ]
@@ -56,8 +56,8 @@ def test_seven_servers_lose_nothing(project: Path) -> None:
     assert state["decisions"]["made"] == CALLS
 
 
-def test_a_fresh_workspace_is_begun_by_many_at_once(project: Path) -> None:
-    """Seven servers start a session under one op at the same moment: there is one session."""
+def test_concurrent_starts_under_one_op(project: Path) -> None:
+    """Seven servers start a session under one op concurrently: there is one session."""
     clients = [WireClient(project, MODERN) for _ in range(SERVERS)]
     try:
         begun = [c.begin("tools/call", name="start", arguments={"goal": "x", "op": "first"}) for c in clients]
@@ -70,8 +70,8 @@ def test_a_fresh_workspace_is_begun_by_many_at_once(project: Path) -> None:
     assert len(names) == 1
 
 
-def test_what_was_answered_survives_the_death_of_the_server(project: Path) -> None:
-    """kill -9 at random moments, also in the middle of calls: every answered note is there, none is there twice."""
+def test_acknowledged_calls_survive_kill_9(project: Path) -> None:
+    """kill -9 at random times, even during calls: every acknowledged note is there, none twice."""
     chance = random.Random(7)
     answered: list[str] = []
     with WireClient(project, MODERN) as client:

@@ -1,4 +1,4 @@
-"""The official Python client, in both its modes, over stdio and HTTP: what it takes for granted, we have."""
+"""The official Python client, in both modes, over stdio and HTTP."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def over_stdio(project: Path, mode: str, work: Work, **options: Any) -> None:
 
 
 def over_http(server: HttpServer, mode: str, work: Work) -> None:
-    """Run ``work`` with a client that shows the token."""
+    """Run ``work`` with a client that sends the token."""
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
@@ -96,7 +96,7 @@ def test_the_official_client_over_http(project: Path, mode: str) -> None:
         over_http(server, mode, whole_day)
 
 
-def test_the_official_client_hears_notices_of_the_present_era(project: Path) -> None:
+def test_the_official_client_gets_notifications_without_handshake(project: Path) -> None:
     """`listen` yields when another process wrote."""
     from mcp.client.subscriptions import ResourceUpdated
 
@@ -114,8 +114,8 @@ def test_the_official_client_hears_notices_of_the_present_era(project: Path) -> 
     over_stdio(project, "auto", work)
 
 
-def test_the_official_client_hears_notices_of_the_handshake_era(project: Path) -> None:
-    """`subscribe_resource` is followed by a notification when another process wrote."""
+def test_the_official_client_gets_notifications_with_handshake(project: Path) -> None:
+    """`subscribe_resource` leads to a notification when another process wrote."""
     from mcp import MCPDeprecationWarning
 
     heard: list[Any] = []
@@ -138,8 +138,8 @@ def test_the_official_client_hears_notices_of_the_handshake_era(project: Path) -
     over_stdio(project, "legacy", work, message_handler=hear)
 
 
-def test_many_calls_at_once_through_one_client(project: Path) -> None:
-    """A hundred parallel calls of one client are a hundred commits."""
+def test_concurrent_calls_through_one_client(project: Path) -> None:
+    """A hundred concurrent calls of one client are a hundred commits."""
 
     async def work(client: Any) -> None:
         await client.call_tool("start", {"goal": "x"})
@@ -151,7 +151,7 @@ def test_many_calls_at_once_through_one_client(project: Path) -> None:
 
 
 def test_the_name_of_the_client_is_taken_from_its_handshake(project: Path) -> None:
-    """The actor of the commits is what the client says it is."""
+    """The actor of the commits is the client's name."""
     from mcp_types import Implementation
 
     async def work(client: Any) -> None:

@@ -1,4 +1,4 @@
-"""Every tool, in every era: what it writes, what it gives back, and what it says when it refuses."""
+"""Every tool in every revision: what it writes, what it returns, and its refusals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def events(project: Path) -> list[str]:
 
 
 def fits(value: Any, schema: dict[str, Any], where: str = "") -> None:
-    """Assert that a value is what an output schema promises."""
+    """Assert that a value matches an output schema."""
     kinds = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool}
     assert isinstance(value, kinds[schema["type"]]), f"{where}: {value!r}"
     assert schema["type"] != "integer" or not isinstance(value, bool), where
@@ -36,8 +36,8 @@ def fits(value: Any, schema: dict[str, Any], where: str = "") -> None:
             fits(item, schema["items"], f"{where}[]")
 
 
-def test_every_tool_gives_what_its_schema_promises(working: WireClient, project: Path) -> None:
-    """One whole piece of work through the tools: each answer fits its schema, and the log has every step."""
+def test_every_result_matches_its_schema(working: WireClient, project: Path) -> None:
+    """A whole session through the tools: each result matches its schema, and the log has every step."""
     promised = {tool["name"]: tool["outputSchema"] for tool in working.ask("tools/list")["tools"]}
 
     def do(tool: str, **arguments: Any) -> dict[str, Any]:
@@ -114,8 +114,8 @@ def test_the_tool_list_is_small() -> None:
     assert exact("o200k_base")(shown) < 2_500
 
 
-def test_readers_are_marked_and_nothing_destroys(server: WireClient) -> None:
-    """Tools that only read say so; no other claims to destroy, and none does."""
+def test_read_only_tools_are_marked_and_none_is_destructive(server: WireClient) -> None:
+    """Read-only tools are marked as such, and no tool is destructive."""
     hints = {tool["name"]: tool["annotations"] for tool in server.ask("tools/list")["tools"]}
     readers = {name for name, hint in hints.items() if hint.get("readOnlyHint")}
     assert readers == {"brief", "status", "search"}
@@ -125,8 +125,8 @@ def test_readers_are_marked_and_nothing_destroys(server: WireClient) -> None:
     assert not [name for name in hints if any(word in name for word in words)]
 
 
-def test_readers_write_nothing(working: WireClient, project: Path) -> None:
-    """What a tool marked as reading leaves behind in the log is nothing."""
+def test_read_only_tools_write_nothing(working: WireClient, project: Path) -> None:
+    """A tool marked as read-only leaves the log unchanged."""
     before = working.do("status")["version"]
     for name in ("brief", "status", "search"):
         working.do(name)
@@ -134,7 +134,7 @@ def test_readers_write_nothing(working: WireClient, project: Path) -> None:
 
 
 def test_an_operation_id_makes_a_call_idempotent(working: WireClient) -> None:
-    """The same op twice is one commit, and the second answer is the first one's."""
+    """The same op twice is one commit, and the second result equals the first."""
     first = working.do("decide", text="Use SQLite", because="one file", op="turn-7")
     again = working.do("decide", text="Use SQLite", because="one file", op="turn-7")
     assert (again["id"], again["repeated"]) == (first["id"], True)
@@ -144,7 +144,7 @@ def test_an_operation_id_makes_a_call_idempotent(working: WireClient) -> None:
 
 
 def test_a_refusal_says_what_is_allowed(working: WireClient) -> None:
-    """A rule that refuses is a result the model can read and act on, not an error of the protocol."""
+    """A refusal is a result that the model can read and act on, not a protocol error."""
     said = working.refused("phase", do="enter", name="prove")
     assert "Allowed now: build" in said
     assert "do=skip_to" in said
@@ -153,8 +153,8 @@ def test_a_refusal_says_what_is_allowed(working: WireClient) -> None:
     assert "/approve-plan is not possible now" in working.refused("act", action="/approve-plan")
 
 
-def test_a_secret_is_refused_without_being_told(working: WireClient, project: Path) -> None:
-    """A text with a token in it is an error that names the kind, not the value, and nothing of it is stored."""
+def test_a_secret_is_refused_and_not_echoed(working: WireClient, project: Path) -> None:
+    """A text with a token is an error that names the kind, not the value, and nothing is stored."""
     token = "ghp_" + "a1B2" * 9
     said = working.refused("decide", text=f"push with {token}", because="it is quick")
     assert "github" in said.lower()
@@ -162,7 +162,7 @@ def test_a_secret_is_refused_without_being_told(working: WireClient, project: Pa
     assert not any(token.encode() in path.read_bytes() for path in project.rglob("*") if path.is_file())
 
 
-def test_without_a_session_the_tools_say_how_to_begin(server: WireClient) -> None:
+def test_without_a_session_the_tools_name_start(server: WireClient) -> None:
     """On a fresh workspace every tool but start names start."""
     for name, tool in BY_NAME.items():
         if name != "start":
@@ -174,7 +174,7 @@ def test_without_a_session_the_tools_say_how_to_begin(server: WireClient) -> Non
 
 
 def test_without_a_workspace_the_server_runs_and_says_what_to_do(tmp_path: Path, era: str) -> None:
-    """No workspace: the lists work, each call names `holdfast init`, and after it the same server goes on."""
+    """Without a workspace the lists work, each call names `holdfast init`, and after it the same server works."""
     from holdfast.workspace.setup import init
 
     with WireClient(tmp_path, era, HOLDFAST_HOME=str(tmp_path)) as client:
@@ -188,7 +188,7 @@ def test_without_a_workspace_the_server_runs_and_says_what_to_do(tmp_path: Path,
 
 
 def test_the_actor_is_the_client_unless_the_agent_is_named(project: Path, era: str) -> None:
-    """Commits carry the client's own name for itself; HOLDFAST_AGENT is stronger."""
+    """Commits carry the client's name; HOLDFAST_AGENT takes precedence."""
     with WireClient(project, era, name="some-editor") as client:
         client.do("start", goal="x")
         client.do("note", text="by the client")
@@ -201,7 +201,7 @@ def test_the_actor_is_the_client_unless_the_agent_is_named(project: Path, era: s
 
 
 def test_a_call_can_name_its_session(working: WireClient, project: Path) -> None:
-    """`session` leads a call to another session; `HOLDFAST_SESSION` and `--session` do so for a whole server."""
+    """`session` selects another session for a call; `HOLDFAST_SESSION` and `--session` for a whole server."""
     first = working.do("status")["session"]
     second = working.do("start", goal="Another")["session"]
     assert working.do("note", text="here")["session"] == second
@@ -213,8 +213,8 @@ def test_a_call_can_name_its_session(working: WireClient, project: Path) -> None
         assert client.do("note", text="x")["session"] == first
 
 
-def test_a_server_follows_when_the_work_moves_on(working: WireClient, project: Path) -> None:
-    """A session that another process started or completed is seen by the next call."""
+def test_a_server_follows_the_current_session(working: WireClient, project: Path) -> None:
+    """The next call sees a session that another process started or completed."""
     first = working.do("status")["session"]
     with holdfast.open(project) as workspace:
         second = workspace.start("By another process").id
@@ -224,8 +224,8 @@ def test_a_server_follows_when_the_work_moves_on(working: WireClient, project: P
     assert working.do("note", text="x")["session"] == first
 
 
-def test_views_are_brought_up_to_date_when_there_is_time(working: WireClient, project: Path) -> None:
-    """A moment after the last call the files show it, though the server still runs."""
+def test_views_are_regenerated_when_idle(working: WireClient, project: Path) -> None:
+    """Shortly after the last call the views show it, while the server still runs."""
     working.do("note", text="The last word.")
     version = working.do("status")["version"]
     until = time.monotonic() + 10
@@ -237,13 +237,13 @@ def test_views_are_brought_up_to_date_when_there_is_time(working: WireClient, pr
 
 
 def test_the_arguments_of_a_tool_are_checked_before_it_runs(working: WireClient) -> None:
-    """Missing, unknown and wrong arguments are told by name, and nothing is written."""
+    """Missing, unknown and wrong arguments are reported by name, and nothing is written."""
     before = working.do("status")["version"]
     assert "because is missing" in working.refused("decide", text="x")
-    assert "there is no argument 'reason'" in working.refused("decide", text="x", because="y", reason="z")
-    assert "text must be a text, not a number" in working.refused("note", text=7)
-    assert "must be a list of texts" in working.refused("decide", text="x", because="y", alternatives="one")
-    assert "is one of add, explore, close" in working.refused("loop", do="drop")
+    assert "unknown argument 'reason'" in working.refused("decide", text="x", because="y", reason="z")
+    assert "text must be a string, not a number" in working.refused("note", text=7)
+    assert "must be a list of strings" in working.refused("decide", text="x", because="y", alternatives="one")
+    assert "must be one of add, explore, close" in working.refused("loop", do="drop")
     assert "must be at least 300" in working.refused("brief", budget=2)
     assert "must be from 1 to 100" in working.refused("search", limit=1_000_000)
     assert "true or false" in working.refused("settle", id="D-1", outcome="x", ok="yes")
@@ -251,16 +251,16 @@ def test_the_arguments_of_a_tool_are_checked_before_it_runs(working: WireClient)
     assert working.do("status")["version"] == before + 1
 
 
-def test_unknown_tools_are_an_error_of_the_protocol(server: WireClient) -> None:
-    """There is no such tool: the client is told which there are."""
+def test_an_unknown_tool_is_a_protocol_error(server: WireClient) -> None:
+    """The error lists the tools that exist."""
     with pytest.raises(Refusal) as wrong:
         server.call("drop_everything")
     assert wrong.value.code == -32602
     assert "brief" in str(wrong.value)
 
 
-def test_the_present_era_is_the_one_that_the_tests_think(server: WireClient) -> None:
-    """Discovery names the present revision; the handshake agrees on the one that the client asked for."""
+def test_the_revision_is_negotiated(server: WireClient) -> None:
+    """Discovery names the current revision; the handshake agrees on the one that the client asked for."""
     if server.era == MODERN:
         found = server.ask("server/discover")
         assert found["supportedVersions"] == [MODERN]
@@ -271,7 +271,7 @@ def test_the_present_era_is_the_one_that_the_tests_think(server: WireClient) -> 
 
 
 def test_a_database_is_served_like_a_folder(tmp_path: Path, era: str) -> None:
-    """The workspace can be a URL: tools, resources, the list of sessions and notices work the same."""
+    """The workspace can be a URL: tools, resources, the list of sessions and notifications work the same."""
     where = f"sqlite:///{tmp_path / 'memory.db'}"
     with WireClient(tmp_path, era, "--workspace", where) as client:
         client.do("start", goal="Ship it")
@@ -286,7 +286,7 @@ def test_a_database_is_served_like_a_folder(tmp_path: Path, era: str) -> None:
 
 
 def test_a_workspace_that_comes_back_is_found_again(working: WireClient, project: Path) -> None:
-    """While the folder is away calls are refused with a reason; when it is back, the same server goes on."""
+    """While the folder is missing calls are refused with a reason; when it is back, the same server works."""
     (project / ".state").rename(project / "away")
     assert "HF-" in working.refused("note", text="x")
     (project / "away").rename(project / ".state")

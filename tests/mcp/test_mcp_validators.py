@@ -68,7 +68,7 @@ def inspected(project: Path, *words: str, server: list[str] | None = None) -> An
 
 
 def test_the_inspector_finds_nothing_wrong_with_the_tools(project: Path) -> None:
-    """Strict mode fails on any schema that some client could not take; ours pass, and the tool works."""
+    """Strict mode fails on any schema that some client could not handle; ours pass, and the tool works."""
     listed = inspected(project, "--method", "tools/list", "--strict")
     assert [entry["name"] for entry in listed["tools"]][:3] == ["brief", "status", "search"]
     call = ["--method", "tools/call", "--tool-name"]
@@ -79,7 +79,7 @@ def test_the_inspector_finds_nothing_wrong_with_the_tools(project: Path) -> None
 
 
 def test_the_inspector_reads_resources_and_prompts(project: Path) -> None:
-    """Resources, templates and prompts come through another client than Python's."""
+    """Resources, templates and prompts work in a client that is not Python's."""
     inspected(project, "--method", "tools/call", "--tool-name", "start", "--tool-arg", "goal=Ship it")
     assert len(inspected(project, "--method", "resources/list")["resources"]) == 6
     assert len(inspected(project, "--method", "resources/templates/list")["resourceTemplates"]) == 3
@@ -92,7 +92,7 @@ def test_the_inspector_reads_resources_and_prompts(project: Path) -> None:
 
 
 def test_the_inspector_over_http(project: Path) -> None:
-    """With the token in a header the inspector works over HTTP; without it, it does not get in."""
+    """With the token in a header the inspector works over HTTP; without it, it is refused."""
     with HttpServer(project) as server:
         how = ["--transport", "http", "--method", "tools/list", "--strict"]
         shown = ["--header", f"Authorization: Bearer {server.token}"]
@@ -102,7 +102,7 @@ def test_the_inspector_over_http(project: Path) -> None:
 
 @pytest.fixture(scope="module")
 def everything() -> Iterator[str]:
-    """The address of the fixture server that the conformance suite wants."""
+    """The URL of the fixture server for the conformance suite."""
     process = subprocess.Popen(
         [sys.executable, str(HERE / "everything.py")], stdout=subprocess.PIPE, env=environment()
     )
@@ -116,7 +116,7 @@ def everything() -> Iterator[str]:
 
 
 def baseline(name: str, folder: Path) -> Path:
-    """The expected failures, as far as this release of the suite has such scenarios: others would count as stale."""
+    """The expected failures among this release's scenarios: others would count as stale."""
     done = subprocess.run([*tool(name), "list"], capture_output=True, text=True, timeout=120)
     known = set(re.findall(r"^\s+- (\S+) \[", done.stdout, re.MULTILINE))
     wanted = [entry for entry in yaml.safe_load(BASELINE.read_text())["server"] if entry in known]
@@ -137,7 +137,7 @@ def baseline(name: str, folder: Path) -> Path:
 def test_the_conformance_suite(
     everything: str, tmp_path: Path, name: str, words: tuple[str, ...], least: int
 ) -> None:
-    """Every scenario passes but those that are listed with a reason, and all of those fail."""
+    """Every scenario passes except those listed with a reason, and all of those fail."""
     expected = baseline(name, tmp_path)
     done = subprocess.run(
         [*tool(name), "server", "--url", everything, *words, "--expected-failures", str(expected)],
@@ -167,12 +167,12 @@ def test_the_conformance_suite(
     ],
 )
 def test_scenarios_that_hold_for_every_server(scenario: str) -> None:
-    """The scenarios about the protocol itself are never expected to fail."""
+    """The scenarios of the protocol itself are never expected to fail."""
     assert scenario not in yaml.safe_load(BASELINE.read_text())["server"]
 
 
 def test_every_expected_failure_has_a_reason() -> None:
-    """A line of the baseline without a reason is a failure that nobody thought about."""
+    """Every line of the baseline has a reason."""
     lines = [line for line in BASELINE.read_text().splitlines() if line.startswith("  - ")]
     assert len(lines) == len(set(lines)) > 20
     assert [line for line in lines if not re.fullmatch(r"  - \S+ # \S.*", line)] == []

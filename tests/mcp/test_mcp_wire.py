@@ -1,4 +1,4 @@
-"""The protocol itself, byte by byte: hostile input never ends a server, and standard output holds messages alone."""
+"""The protocol byte by byte: hostile input never stops a server, and standard output has only messages."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ DESIGN = [
 ]
 
 
-def test_texts_go_in_and_come_out_unchanged(project: Path) -> None:
-    """Whatever a client stores, the log has exactly that; only a text with nothing in it is refused."""
+def test_texts_are_stored_unchanged(project: Path) -> None:
+    """The log has exactly what a client stores; only an empty text is refused."""
     texts = list(dict.fromkeys([*DESIGN, *TEXTS]))
     with WireClient(project, MODERN) as client:
         client.do("start", goal="x")
@@ -48,8 +48,8 @@ def test_texts_go_in_and_come_out_unchanged(project: Path) -> None:
     assert [text for text in texts if text not in kept] == ["", " "]
 
 
-def test_half_a_surrogate_pair_does_no_harm(project: Path) -> None:
-    """JSON can hold half a character: it is refused or kept, and the server goes on."""
+def test_an_unpaired_surrogate_is_handled(project: Path) -> None:
+    """An unpaired surrogate is refused or stored, and the server keeps running."""
     with WireClient(project, MODERN) as client:
         client.do("start", goal="x")
         client.call("note", text="\ud800")
@@ -58,7 +58,7 @@ def test_half_a_surrogate_pair_does_no_harm(project: Path) -> None:
 
 
 def test_a_text_up_to_the_cap_is_kept_and_one_over_it_is_refused(working: WireClient) -> None:
-    """A megabyte of escapes goes through; one character more is refused with what to do instead."""
+    """A megabyte of escapes is stored; one character more is refused with an alternative."""
     working.do("note", text="\u20ac" * TEXT_CAP)
     said = working.refused("note", text="x" * (TEXT_CAP + 1))
     assert "HF-TOO-LARGE" in said
@@ -66,7 +66,7 @@ def test_a_text_up_to_the_cap_is_kept_and_one_over_it_is_refused(working: WireCl
 
 
 def garbage() -> list[bytes]:
-    """Lines that are no messages, or messages that make no sense."""
+    """Lines that are no messages, or malformed messages."""
     deep = b'{"jsonrpc":"2.0","id":1,"method":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
     odd: list[Any] = [
         [],
@@ -118,8 +118,8 @@ def garbage() -> list[bytes]:
     return lines + [json.dumps(message).encode() for message in odd]
 
 
-def test_garbage_is_answered_with_an_error_and_the_server_goes_on(project: Path) -> None:
-    """Each bad line gets one error with a code of the protocol, and the next good one is answered."""
+def test_garbage_gets_an_error_and_the_server_continues(project: Path) -> None:
+    """Each bad line gets one error with a protocol code, and the next good one is answered."""
     with WireClient(project, MODERN) as client:
         for line in garbage():
             client.write(line + b"\n")
@@ -129,8 +129,8 @@ def test_garbage_is_answered_with_an_error_and_the_server_goes_on(project: Path)
         client.do("start", goal="still here")
 
 
-def test_lines_that_ask_for_nothing_are_not_answered(project: Path) -> None:
-    """Blank lines, notifications and stray responses are passed over in silence."""
+def test_notifications_and_blank_lines_are_not_answered(project: Path) -> None:
+    """Blank lines, notifications and stray responses are ignored."""
     with WireClient(project, MODERN) as client:
         client.write(b"\n  \n\r\n")
         client.send({"jsonrpc": "2.0", "method": "notifications/anything"})
@@ -139,8 +139,8 @@ def test_lines_that_ask_for_nothing_are_not_answered(project: Path) -> None:
         assert client.ask("server/discover")["supportedVersions"] == [MODERN]
 
 
-def test_a_message_without_end_is_refused_and_skipped(project: Path) -> None:
-    """Over the cap of a message the server says so once, forgets the rest of the line, and goes on."""
+def test_an_overlong_message_is_refused_and_skipped(project: Path) -> None:
+    """A message over the limit gets one error, the rest of its line is skipped, and the server continues."""
     with WireClient(project, MODERN) as client:
         chunk = b"x" * (1 << 20)
         for _ in range(40):
@@ -164,7 +164,7 @@ def test_a_message_may_come_in_pieces(project: Path) -> None:
 
 
 def test_the_envelope_is_checked(project: Path) -> None:
-    """The present era: no capabilities, or another revision, is an error that says what is spoken here."""
+    """Without handshake, missing capabilities or an unknown revision is an error that lists the supported ones."""
     with WireClient(project, MODERN) as client:
         number = client.begin("tools/list", _meta={"io.modelcontextprotocol/protocolVersion": "2099-01-01"})
         with pytest.raises(Refusal) as wrong:
@@ -182,8 +182,8 @@ def test_the_envelope_is_checked(project: Path) -> None:
             assert gone.value.code == -32601
 
 
-def test_lists_say_how_long_they_hold(project: Path) -> None:
-    """In the present era a list may be kept, and what is read from a resource may not."""
+def test_lists_can_be_cached_and_resources_cannot(project: Path) -> None:
+    """Without handshake a list may be cached, and the contents of a resource may not."""
     with WireClient(project, MODERN) as client:
         client.do("start", goal="x")
         assert client.ask("tools/list")["ttlMs"] > 0
@@ -192,7 +192,7 @@ def test_lists_say_how_long_they_hold(project: Path) -> None:
 
 
 def test_the_handshake_comes_first(project: Path) -> None:
-    """A request of the handshake era before initialize is refused; an unknown revision is answered with ours."""
+    """A handshake request before initialize is refused; an unknown revision is answered with ours."""
     with WireClient(project, MODERN) as client:
         client.send({"jsonrpc": "2.0", "id": 50, "method": "tools/list"})
         with pytest.raises(Refusal) as early:
@@ -217,8 +217,8 @@ def test_batches_belong_to_one_revision(project: Path) -> None:
         assert client.line()["error"]["code"] == -32600
 
 
-def test_a_slow_question_does_not_hold_up_the_others(project: Path) -> None:
-    """While the whole log is searched, a decision is made and answered."""
+def test_a_slow_query_does_not_block_others(project: Path) -> None:
+    """While the whole log is searched, a decision is recorded and answered."""
     with holdfast.open(project) as workspace:
         session = workspace.start("x")
         for _ in range(80):
@@ -231,8 +231,8 @@ def test_a_slow_question_does_not_hold_up_the_others(project: Path) -> None:
         assert client.wait(slow)["structuredContent"]["events"] == []
 
 
-def test_standard_output_is_the_protocols_alone(project: Path) -> None:
-    """What any code prints goes to the log, and the log is standard error."""
+def test_standard_output_has_only_messages(project: Path) -> None:
+    """Whatever prints goes to the log, which is standard error."""
     program = (
         "import sys; from holdfast.edge.mcp import tools, verbs; from holdfast.edge.cli import script\n"
         "def loud(session, given):\n    print('noise'); import os; os.write(1, b'more noise\\n'); 1 / 0\n"
@@ -259,7 +259,7 @@ def test_standard_output_is_the_protocols_alone(project: Path) -> None:
 
 
 def test_a_server_ends_with_its_client(project: Path) -> None:
-    """When standard input ends, the server writes what is stale and leaves with status 0."""
+    """When standard input ends, the server writes stale views and exits with status 0."""
     with WireClient(project, MODERN) as client:
         client.do("start", goal="x")
         client.do("note", text="y")
@@ -269,7 +269,7 @@ def test_a_server_ends_with_its_client(project: Path) -> None:
 
 
 def test_a_server_whose_reader_is_gone_ends(project: Path) -> None:
-    """A client that died is no reason to fail, nor to stay."""
+    """When the client died, the server exits without an error."""
     client = WireClient(project, MODERN)
     client.do("start", goal="x")
     assert client.process.stdout is not None
@@ -304,7 +304,7 @@ def test_the_environment_of_the_client_is_not_stored(project: Path) -> None:
 
 
 def test_a_client_cannot_choose_a_harmful_name(project: Path) -> None:
-    """The name that a client gives itself is cut to one visible line."""
+    """A client's name is cut to one visible line."""
     with WireClient(project, MODERN, name="a\x1b[31m\u202e\nb" + "c" * 500) as client:
         client.do("start", goal="x")
     with WireClient(project, MODERN, name="") as client:
@@ -316,8 +316,8 @@ def test_a_client_cannot_choose_a_harmful_name(project: Path) -> None:
     assert second == "mcp"
 
 
-def test_arguments_that_mean_nothing_are_refused(working: WireClient) -> None:
-    """Moments, ids and names that cannot be are told as such, and nothing is written."""
+def test_impossible_arguments_are_refused(working: WireClient) -> None:
+    """Impossible timestamps, ids and names are reported as such, and nothing is written."""
     before = working.do("status")["version"]
     assert "HF-" in working.refused("search", since="the day before")
     assert "HF-" in working.refused("settle", id="../../etc/passwd", outcome="x")
@@ -331,7 +331,7 @@ def test_arguments_that_mean_nothing_are_refused(working: WireClient) -> None:
 
 
 def test_starting_is_quick(project: Path) -> None:
-    """From nothing to the first answer: well under a second, since no client waits for more."""
+    """The first answer comes well under a second after the start."""
     times = []
     for _ in range(5):
         began = time.monotonic()
@@ -342,7 +342,7 @@ def test_starting_is_quick(project: Path) -> None:
 
 
 def test_a_server_loads_nothing_heavy(project: Path) -> None:
-    """What makes other servers slow to start is not loaded, whatever the clock of this machine says."""
+    """No heavy module is loaded at start, whatever the clock of this machine says."""
     program = (
         "import sys, atexit, os; from holdfast.edge.cli import main\n"
         "main(['mcp'])\n"

@@ -1,4 +1,4 @@
-"""A client that speaks the protocol by hand, so that a test sees every byte: of either era, over stdio."""
+"""A client that speaks the raw protocol over stdio, with or without handshake, so that a test sees every byte."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def envelope(name: str = "wire") -> dict[str, Any]:
-    """The ``_meta`` of a request of the present era."""
+    """The ``_meta`` of a request without handshake."""
     return {
         "io.modelcontextprotocol/protocolVersion": MODERN,
         "io.modelcontextprotocol/clientInfo": {"name": name, "version": "1"},
@@ -37,7 +37,7 @@ def envelope(name: str = "wire") -> dict[str, Any]:
 
 
 class Refusal(Exception):
-    """An error of the protocol."""
+    """A protocol error."""
 
     def __init__(self, error: dict[str, Any]) -> None:
         super().__init__(error["message"])
@@ -150,7 +150,7 @@ class WireClient:
         return text
 
     def watch(self, *uris: str) -> Any:
-        """Ask for notices of change, in the way of the era."""
+        """Subscribe to changes, as the revision does."""
         if self.era != MODERN:
             for uri in uris:
                 self.ask("resources/subscribe", uri=uri)
@@ -162,7 +162,7 @@ class WireClient:
         return number
 
     def notice(self, patience: float = PATIENCE) -> str:
-        """The address in the next notice of change."""
+        """The URI in the next change notification."""
         message = self.notices.pop(0) if self.notices else self.line(patience)
         assert message["method"] == "notifications/resources/updated"
         uri: str = message["params"]["uri"]
@@ -176,7 +176,7 @@ class WireClient:
         return self.process.stderr.read().decode()
 
     def close(self) -> int:
-        """Close the server's input, as a client does that goes; returns its exit status."""
+        """Close the server's input, as a client does when it exits; return its exit status."""
         assert self.process.stdin is not None
         try:
             self.process.stdin.close()

@@ -1,4 +1,4 @@
-"""A branch can hold a later part of a session alone: a cherry-pick brought it, and what came before is elsewhere."""
+"""A branch can have only a later part of a session, for example after a cherry-pick."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import holdfast
 from holdfast.store.files.segments import name_of
 
 
-def test_plain_numbers_are_still_understood(project: Path) -> None:
+def test_plain_numbers_are_still_resolved(project: Path) -> None:
     """A decision can be settled by its plain number where the commit that started the session is missing."""
     folder = project / ".state"
     with holdfast.open(folder) as workspace:

@@ -14,14 +14,14 @@ from holdfast.workspace.workspace import Workspace
 
 
 class NoNewNotes(Wrapped):
-    """A disk on which nothing can be replaced any more, while segments still have room."""
+    """A disk on which no file can be replaced, while segments still have room."""
 
     def rename(self, source: str, target: str) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), source)
 
 
-def test_commits_go_on_while_views_and_snapshots_cannot_be_written(project: Path) -> None:
-    """Commands succeed, publish says what is wrong, and with space again the views are made."""
+def test_commits_succeed_while_views_and_snapshots_cannot_be_written(project: Path) -> None:
+    """Commands succeed, publish reports the error, and with space again the views are written."""
     root = str(project / ".state")
     Workspace(FilesStore(root, clock=wall_clock), user="alice", by="me").start("full")
     workspace = Workspace(FilesStore(root, clock=wall_clock, fs=NoNewNotes(posix)), user="alice", by="me")

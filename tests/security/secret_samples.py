@@ -1,4 +1,4 @@
-"""Made-up secrets of every kind, drawn at run time: no file here holds a text that looks like one."""
+"""Made-up secrets of every kind, generated at run time: no file contains a text that looks like one."""
 
 from __future__ import annotations
 

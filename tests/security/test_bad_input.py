@@ -61,10 +61,10 @@ def notes(session: holdfast.Session) -> list[str]:
     ],
     ids=["text", "foreign", "marker", "zeros", "binary", "long", "deep"],
 )
-def test_damage_in_the_middle_is_named_and_the_rest_is_read(
+def test_damage_in_the_middle_is_reported_and_the_rest_is_read(
     project: Path, session: holdfast.Session, damage: bytes, what: str
 ) -> None:
-    """A damaged line is reported by file and line; all other commits are read, and work goes on."""
+    """A damaged line is reported by file and line; all other commits are read, and work continues."""
     path = segment_of(project, session)
     lines = path.read_bytes().split(b"\n")
     lines[2] = damage
@@ -84,7 +84,7 @@ def body_of(line: bytes) -> bytes:
 
 
 def test_every_flipped_byte_is_found(project: Path, session: holdfast.Session) -> None:
-    """Whichever byte of a segment changes, some line is reported, and no changed commit is believed."""
+    """Whichever byte of a segment changes, a line is reported, and no changed commit is accepted."""
     path = segment_of(project, session)
     good = path.read_bytes()
     original = {body_of(line) for line in good.split(b"\n") if line}
@@ -100,7 +100,7 @@ def test_every_flipped_byte_is_found(project: Path, session: holdfast.Session) -
     store.close()
 
 
-def test_a_newer_format_is_refused_and_left_as_it_is(project: Path, session: holdfast.Session) -> None:
+def test_a_newer_format_is_refused_and_not_changed(project: Path, session: holdfast.Session) -> None:
     """An older release says that the data is newer, and changes no byte of it."""
     path = segment_of(project, session)
     data = path.read_bytes() + b'{"v":2,"id":"something new"}\n'
@@ -111,7 +111,7 @@ def test_a_newer_format_is_refused_and_left_as_it_is(project: Path, session: hol
 
 
 def test_deep_json_on_the_command_line_is_a_clear_error(project: Path, session: holdfast.Session) -> None:
-    """Text that is nested absurdly is refused, not a crash."""
+    """Deeply nested JSON is refused without a crash."""
     status = run(project, "record", "x.deep", "[" * 200_000)
     assert status.returncode == 2
     assert "not JSON" in status.stderr
@@ -204,7 +204,7 @@ def everything_in(folder: Path) -> dict[Path, bytes | None]:
 def test_no_folder_of_a_workspace_may_be_a_link(
     project: Path, session: holdfast.Session, tmp_path: Path, place: str, in_git: bool
 ) -> None:
-    """Whichever folder below .state is a link, as a hostile repository can have it: nothing behind it is changed."""
+    """Whichever folder below .state is a symbolic link, as in a hostile repository: nothing behind it is changed."""
     if in_git:
         subprocess.run(["git", "init", "-q", str(project)], check=True)
         (project / ".git" / "holdfast").write_text("no folder: what is shared falls back to local/")
@@ -252,7 +252,7 @@ def test_no_folder_of_a_workspace_may_be_a_link(
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become somebody else")
 def test_a_read_only_folder_is_a_clear_error(project: Path, session: holdfast.Session) -> None:
-    """Somebody who may read but not write can read, and is told why nothing can be written."""
+    """A user with read permission only can read, and a write says why it fails."""
     for folder in [project, *project.parents]:
         if folder.stat().st_mode & 0o077 == 0:
             folder.chmod(0o755)
@@ -280,8 +280,8 @@ except holdfast.HoldfastError as error:
 def test_commands_in_a_read_only_folder(
     project: Path, session: holdfast.Session, monkeypatch: pytest.MonkeyPatch, engine: str
 ) -> None:
-    """Who may only read sees everything in a folder; what writes is forbidden, with a sentence. A database in the way
-    that SQLite needs it cannot be read without writing beside it, and that is said."""
+    """With read permission only, reading commands work in a folder and writing ones are refused with a message. An
+    SQLite database in WAL mode cannot be read without writing next to it, and the error says so."""
     if engine == "sqlite":
         monkeypatch.setenv("HOLDFAST_URL", f"sqlite:///{project}/m.db")
         assert run(project, "start", "read me").returncode == 0
@@ -312,7 +312,7 @@ print(json.dumps(statuses))
 
 
 def test_a_clock_that_jumps_back_keeps_the_order(project: Path) -> None:
-    """Ids go on rising when the wall clock falls by a year, also in a new process."""
+    """Ids keep increasing when the wall clock goes back by a year, even in a new process."""
     now = [1_800_000_000_000]
     for step in (0, -31_536_000_000, 5):
         now[0] += step
@@ -326,9 +326,7 @@ def test_a_clock_that_jumps_back_keeps_the_order(project: Path) -> None:
     assert len({commit.id for commit in commits}) == 4
 
 
-def test_someone_elses_jsonl_beside_the_segments_is_left_alone(
-    project: Path, session: holdfast.Session
-) -> None:
+def test_a_foreign_jsonl_among_the_segments_is_ignored(project: Path, session: holdfast.Session) -> None:
     """A file that is not a segment is reported as a note and not read."""
     stranger = segment_of(project, session).with_name("events.jsonl")
     stranger.write_text('{"not": "ours"}\n')
@@ -340,7 +338,7 @@ def test_someone_elses_jsonl_beside_the_segments_is_left_alone(
 
 
 def test_init_on_existing_data_changes_nothing(project: Path, session: holdfast.Session) -> None:
-    """A second init leaves every byte, also of files that the user changed."""
+    """A second init changes no byte, not even of files that the user edited."""
     (project / ".state" / "config.toml").write_text("format = 1\n# mine\n")
     before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
     assert run(project, "init").returncode == 0
@@ -348,7 +346,7 @@ def test_init_on_existing_data_changes_nothing(project: Path, session: holdfast.
 
 
 def test_invalid_utf8_on_the_command_line_is_refused(project: Path, session: holdfast.Session) -> None:
-    """Bytes that are no text are refused with a sentence, and nothing is written."""
+    """Bytes that are not UTF-8 are refused with a message, and nothing is written."""
     command = [sys.executable, "-c", CLI, "note", b"bad \xff byte"]
     done = subprocess.run(command, cwd=project, capture_output=True)
     assert done.returncode == 1
@@ -360,14 +358,14 @@ CLI = "import sys; from holdfast.edge.cli import main; sys.exit(main())"
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """The command line in a process of its own; the words go through a pipe, since some are huge."""
+    """The command line in a separate process; arguments go through a pipe, since some are huge."""
     code = f"import json, sys; sys.argv[1:] = json.load(sys.stdin); {CLI}"
     command = [sys.executable, "-c", code]
     return subprocess.run(command, cwd=folder, input=json.dumps(words), capture_output=True, text=True)
 
 
 def test_every_error_has_a_code_a_status_and_a_hint() -> None:
-    """No error is without a way on, and none suggests to destroy anything."""
+    """Every error has a hint, and none suggests a destructive command."""
     from holdfast import errors
     from holdfast.edge.cli import hints
 

@@ -1,4 +1,4 @@
-"""Secrets: every known shape is found with its exact place, ordinary text is left alone."""
+"""Secrets: every known shape is found with its exact position, and ordinary text is ignored."""
 
 from __future__ import annotations
 
@@ -180,8 +180,8 @@ def test_every_sample_is_found_exactly() -> None:
     assert missed == []
 
 
-def test_ordinary_lines_raise_few_alarms(record_property: Callable[[str, object], None]) -> None:
-    """Fewer than 1 in 100 ordinary lines is taken for a secret."""
+def test_ordinary_lines_give_few_false_positives(record_property: Callable[[str, object], None]) -> None:
+    """Fewer than 1 in 100 ordinary lines is reported as a secret."""
     lines = ordinary_lines()
     alarms = [(line[:160], secrets.find(line)) for line in lines if secrets.find(line)]
     record_property("lines", len(lines))
@@ -192,13 +192,13 @@ def test_ordinary_lines_raise_few_alarms(record_property: Callable[[str, object]
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_harmless_text_is_left_alone(text: str) -> None:
-    """Placeholders, references, types and talk about secrets are no secrets."""
+def test_harmless_text_is_ignored(text: str) -> None:
+    """Placeholders, references, types and prose about secrets are not secrets."""
     assert secrets.find(text) == []
 
 
-def test_identifiers_of_this_project_are_left_alone() -> None:
-    """Hashes, uuids and our own ids are never taken for secrets, bare or behind ordinary names."""
+def test_identifiers_of_this_project_are_ignored() -> None:
+    """Hashes, UUIDs and our own ids are never reported, bare or after ordinary names."""
     rng = random.Random("ids")
     for _ in range(2000):
         commit = ids.next_id(ids.ZERO, rng.randrange(1 << 40), ids.random_text(rng.getrandbits(64), 8))
@@ -241,8 +241,8 @@ def test_cut_key_block_is_found() -> None:
     assert [("private-key", 0, len(cut))] == [tuple(found) for found in secrets.find(cut)]
 
 
-def test_letters_that_grow_in_lower_case_do_not_shift_spans() -> None:
-    """A capital dotted I before a secret does not move its place."""
+def test_characters_that_grow_in_lower_case_do_not_shift_spans() -> None:
+    """A capital dotted I before a secret does not shift its position."""
     text = "İİİ DB_PASS" + "WORD=" + some(random.Random(3), ALNUM, 24)
     assert [(secret.start, secret.end) for secret in secrets.find(text)] == [(16, len(text))]
 
@@ -269,7 +269,7 @@ def test_json_is_walked_with_keys_and_names() -> None:
 
 
 def test_json_is_redacted_in_a_copy() -> None:
-    """Everything but the secrets stays as it was, and the given value is not changed."""
+    """Everything but the secrets stays unchanged, and so does the given value."""
     _, token = SAMPLES["npm-token"][0](random.Random(6))
     password = some(random.Random(7), ALNUM, 20)
     value = {

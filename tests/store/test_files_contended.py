@@ -1,4 +1,4 @@
-"""Several handles on one stream of files: the short cuts of a busy writer see everything that matters."""
+"""Several handles on one stream of files: each sees what the others wrote."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Writer:
 @pytest.fixture(params=[False, True], ids=["few", "busy"])
 def pair(tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Writer, Writer]:
     """Two writers of one place that know each other's commits; the folder's time stamp has settled. Busy ones have a
-    journal each, and may take the short way."""
+    journal each."""
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "HEAD").write_text("1" * 40)
     one, two = Writer(tmp_path, busy=request.param), Writer(tmp_path, busy=request.param)

@@ -1,4 +1,4 @@
-"""Putting sessions away, taking them out, removing what a policy does not keep."""
+"""Archiving and restoring sessions, and pruning by policy."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def workspace(request: pytest.FixtureRequest, project: Path, tmp_path: Path) -> 
         yield opened
 
 
-def test_an_archived_session_is_read_only_and_whole(workspace: Workspace) -> None:
-    """After archiving everything can be read, nothing written, and the pointer leads nowhere."""
+def test_an_archived_session_is_read_only_and_complete(workspace: Workspace) -> None:
+    """After archiving everything can be read and nothing written, and the pointer is cleared."""
     session = work(workspace)
     place = f"{session.user}/{session.id}"
     before = [commit.events for commit in session.log()]
@@ -56,8 +56,8 @@ def test_an_archived_session_is_read_only_and_whole(workspace: Workspace) -> Non
     assert [s.id for s in upkeep.archived(workspace)] == [session.id]
 
 
-def test_a_session_comes_back(workspace: Workspace) -> None:
-    """Restored, it goes on; archived again, it is whole again."""
+def test_a_session_is_restored(workspace: Workspace) -> None:
+    """A restored session can be continued; archived again, it is complete again."""
     session = work(workspace)
     place = f"{session.user}/{session.id}"
     upkeep.archive(workspace, place)
@@ -70,8 +70,8 @@ def test_a_session_comes_back(workspace: Workspace) -> None:
     assert workspace.doctor() == []
 
 
-def test_unsettled_decisions_are_not_put_out_of_sight(workspace: Workspace) -> None:
-    """A session with a decision that was never confirmed stays where `recover` sees it."""
+def test_a_session_with_unsettled_decisions_is_not_archived(workspace: Workspace) -> None:
+    """A session with an unsettled decision stays where `recover` sees it."""
     session = workspace.start("Work")
     session.decide("Do it", because="why")
     with pytest.raises(Refused, match="unsettled decision"):
@@ -80,7 +80,7 @@ def test_unsettled_decisions_are_not_put_out_of_sight(workspace: Workspace) -> N
 
 
 def test_on_disk(project: Path) -> None:
-    """In history/ by month there is one segment, the files beside it, and nothing is left in the old place."""
+    """In history/ by month there is one segment with the session's files, and nothing is left in the old place."""
     with holdfast.open(project) as workspace:
         session = work(workspace)
         (project / ".state" / session.stream / "context").mkdir()
@@ -98,8 +98,8 @@ def test_on_disk(project: Path) -> None:
         assert not (project / ".state" / session.stream).exists()
 
 
-def test_two_clones_that_archive_the_same_make_the_same_file(project: Path, tmp_path: Path) -> None:
-    """Joined segments follow from their commits: git sees the same bytes under the same name."""
+def test_two_clones_archive_to_identical_files(project: Path, tmp_path: Path) -> None:
+    """Joined segments are a function of their commits: git sees the same bytes under the same name."""
     import shutil
 
     with holdfast.open(project) as workspace:
@@ -117,7 +117,7 @@ def test_two_clones_that_archive_the_same_make_the_same_file(project: Path, tmp_
 
 
 class DiesAt(Wrapped):
-    """A file system that is gone after so many changes."""
+    """A file system that fails after a number of changes."""
 
     def __init__(self, left: int) -> None:
         super().__init__(posix)
@@ -132,8 +132,8 @@ class DiesAt(Wrapped):
 
 
 @pytest.mark.parametrize("death", range(0, 60, 2))
-def test_a_death_at_any_call_loses_nothing(project: Path, death: int) -> None:
-    """Whatever call the process dies at, the session is whole; archiving again completes it."""
+def test_a_crash_at_any_call_loses_nothing(project: Path, death: int) -> None:
+    """Whatever call the process dies at, the session is complete; archiving again finishes the job."""
     with holdfast.open(project) as workspace:
         session = work(workspace)
         for name in ("context", "artifacts"):
@@ -161,7 +161,7 @@ def test_a_death_at_any_call_loses_nothing(project: Path, death: int) -> None:
 
 
 def test_damage_stops_archiving(project: Path) -> None:
-    """A line that cannot be read is not left behind: the session stays where it is."""
+    """A session with an unreadable line is not archived."""
     with holdfast.open(project) as workspace:
         session = work(workspace)
     (segment,) = (project / ".state" / "events" / session.stream).iterdir()
@@ -171,8 +171,8 @@ def test_damage_stops_archiving(project: Path) -> None:
     assert segment.exists()
 
 
-def test_damage_in_the_archive_is_found_and_named(project: Path) -> None:
-    """The doctor looks into archived sessions too, and names the file where it lies."""
+def test_damage_in_the_archive_is_reported(project: Path) -> None:
+    """Doctor checks archived sessions too, and names the damaged file."""
     with holdfast.open(project) as workspace:
         session = work(workspace)
         upkeep.archive(workspace)
@@ -187,7 +187,7 @@ def test_damage_in_the_archive_is_found_and_named(project: Path) -> None:
 
 
 def test_prune_by_count_size_and_age(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A dry run changes nothing; applied, exactly what was reported goes, and the project's log names it."""
+    """A dry run changes nothing; applied, exactly what was reported is removed, and the project's log names it."""
     sessions = [work(workspace, f"Goal {number}") for number in range(4)]
     for session in sessions:
         time.sleep(0.003)  # which is the newest is told by the millisecond

@@ -48,7 +48,7 @@ def test_a_page_keeps_its_mode(project: Path, name: str, command: list[str]) -> 
     assert main(command) == 0
     (project / name).chmod(0o600)
     before = (project / name).read_bytes()
-    assert main(["goal", "another one"]) == 0
+    assert main(["goal", "set", "another one"]) == 0
     assert main(command) == 0
     assert (project / name).read_bytes() != before
     assert mode(project / name) == 0o600

@@ -1,1 +1,1 @@
-"""Checks: does the memory have the form that it should (validate, lint), and is it still true (verify)?"""
+"""Checks of a workspace: is it well-formed (validate, lint), and is it still true (verify)?"""

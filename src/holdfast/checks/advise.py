@@ -1,7 +1,6 @@
-"""Advice: whether a piece of work needs memory, how to keep sessions apart, and which engine to use.
+"""Advice: whether a piece of work needs memory, how to isolate sessions, and which engine to use.
 
-The decision framework as data: each question once, each answer with its consequence, so that a person at a terminal
-and a script get the same advice.
+The decision framework is data, so that a person at a terminal and a script get the same advice.
 """
 
 from __future__ import annotations
@@ -17,18 +16,18 @@ class Question(NamedTuple):
 QUESTIONS = (
     Question("steps", "Does the work take several steps?"),
     Question("handoffs", "Do agents hand work with its context to one another?"),
-    Question("resume", "Must it be possible to go on after an interruption?"),
-    Question("fits", "Does all that is needed fit into one prompt?"),
+    Question("resume", "Must the work be resumable after an interruption?"),
+    Question("fits", "Does the whole context fit into one prompt?"),
     Question("users", "Do several people work in the same repository?"),
     Question("parallel", "Does one person run several workflows at once?"),
     Question("busy", "Do many processes write to one session at the same time?"),
     Question("diffs", "Must changes be visible as diffs in git, readable without tools?"),
     Question("queries", "Is state queried by several criteria, or checked by a schema in the store?"),
     Question("hosts", "Do agents on several machines share the state?"),
-    Question("expiry", "Should state expire by itself after a time?"),
+    Question("expiry", "Should state expire automatically?"),
     Question("relations", "Is state part of a relational database, with other tables or embeddings?"),
 )
-"""In the order in which they are asked; later ones only matter if memory is needed."""
+"""In the order they are asked; the later ones only matter if memory is needed."""
 NEED = ("steps", "handoffs", "resume", "fits")
 
 
@@ -45,20 +44,20 @@ class Advice(NamedTuple):
 
 
 def needs_memory(answers: dict[str, bool]) -> tuple[bool, str]:
-    """The first question that decides, in their order."""
+    """Whether memory is needed, and the first answer that decides it."""
     if answers.get("steps"):
         return True, "the work takes several steps"
     if answers.get("handoffs"):
         return True, "agents hand over work with its context"
     if answers.get("resume"):
-        return True, "it must be possible to go on after an interruption"
+        return True, "the work must be resumable after an interruption"
     if not answers.get("fits", True):
         return True, "the context does not fit into one prompt"
-    return False, "one step, no handover, nothing to resume, and all of it fits into one prompt"
+    return False, "one step, no handover, nothing to resume, and everything fits into one prompt"
 
 
 def advise(answers: dict[str, bool]) -> Advice:
-    """What to do, and why; a question without an answer counts as no (fits: as yes)."""
+    """The advice with its reasons; an unanswered question counts as no (``fits``: as yes)."""
     memory, because = needs_memory(answers)
     kind = "stateless"
     if memory:
@@ -85,11 +84,11 @@ def _engine(answers: dict[str, bool]) -> tuple[str, str, str]:
     if answers.get("relations"):
         return "postgres", "relations, other tables or embeddings live in the same database", "postgresql://…"
     if answers.get("hosts") and answers.get("expiry"):
-        return "redis", "shared between machines, with state that expires by itself", "redis://…"
+        return "redis", "shared between machines, with state that expires", "redis://…"
     if answers.get("hosts"):
         return "postgres", "shared between machines, with ordered writes", "postgresql://…"
     if answers.get("expiry"):
-        return "redis", "state that expires by itself", "redis://…"
+        return "redis", "state that expires", "redis://…"
     if answers.get("diffs") or not answers.get("queries"):
         return "files", "nothing to deploy, readable, and every change is a diff in git", ".state"
     return "sqlite", "queries and a schema in the store, still one file and no server", "sqlite:///state.db"

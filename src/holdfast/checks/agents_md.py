@@ -1,4 +1,4 @@
-"""Dated entries of AGENTS.md, and pruning the oldest of them into an archive. Nothing is lost."""
+"""Dated entries of AGENTS.md, and pruning: the oldest entries move to an archive. Nothing is lost."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Entry(NamedTuple):
 
 
 def entries(text: str) -> list[Entry]:
-    """The dated entries, in the order of the file. Headings inside fences are text."""
+    """The dated entries, in file order. Headings inside code fences do not count."""
     found: list[Entry] = []
     current: Entry | None = None
     fence = ""
@@ -43,9 +43,9 @@ def entries(text: str) -> list[Entry]:
 
 
 def prune(text: str, archive: str, target: int = TARGET_BYTES) -> tuple[str, str, list[Entry]]:
-    """The page with its oldest dated entries moved to the archive, until it has at most ``target`` bytes.
+    """Move the oldest dated entries to the archive until the page has at most ``target`` bytes.
 
-    Returns the page, the archive and what was moved. Together the two hold every line with text that they held before.
+    Returns the page, the archive and the moved entries. Together page and archive keep every non-blank line.
     """
     if len(text.encode()) <= target:
         return text, archive, []
@@ -67,7 +67,7 @@ def prune(text: str, archive: str, target: int = TARGET_BYTES) -> tuple[str, str
     kept = [line for number, line in enumerate(lines, 1) if number not in gone]
     newest_first = sorted(moved, key=lambda entry: (entry.date, -entry.line), reverse=True)
     texts = ["\n".join(entry.lines).rstrip("\n") + "\n" for entry in newest_first]
-    # A death between writing the two files leaves entries in both: they are not archived twice.
+    # A crash between writing the two files leaves entries in both: they are not archived twice.
     added = "\n".join(text for text in texts if text not in archive)
     before = archive or _ARCHIVE_HEAD
     return "\n".join(kept), f"{before.rstrip()}\n\n{added}" if added else archive, moved

@@ -1,4 +1,4 @@
-"""What a check found, and the forms in which it is told: JSON, SARIF 2.1.0, annotations of GitHub."""
+"""Findings of checks, and their output formats: JSON, SARIF 2.1.0, GitHub annotations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SARIF = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 
 
 class Rule(NamedTuple):
-    """One thing that is looked for."""
+    """One rule of a check."""
 
     id: str
     level: str
@@ -26,7 +26,7 @@ Check = TypeVar("Check")
 
 
 def collector(into: list[tuple[Rule, Check]]) -> Callable[[str, str, str, str], Callable[[Check], Check]]:
-    """A decorator that puts a check into a list, with its rule."""
+    """A decorator that registers a check with its rule."""
 
     def rule(name: str, level: str, summary: str, advice: str) -> Callable[[Check], Check]:
         def put(check: Check) -> Check:
@@ -39,7 +39,7 @@ def collector(into: list[tuple[Rule, Check]]) -> Callable[[str, str, str, str], 
 
 
 class Finding(NamedTuple):
-    """One place where a rule applies."""
+    """One violation of a rule."""
 
     rule: Rule
     path: str
@@ -95,7 +95,7 @@ def sarif(findings: Iterable[Finding], rules: Iterable[Rule]) -> dict[str, Any]:
 
 
 def github(findings: Iterable[Finding]) -> str:
-    """The findings as workflow commands, which GitHub shows beside the lines."""
+    """The findings as workflow commands, which GitHub shows as annotations."""
     lines = []
     for finding in findings:
         place = f"file={_property(finding.path)}" + (f",line={finding.line}" if finding.line else "")

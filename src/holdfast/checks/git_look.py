@@ -1,4 +1,4 @@
-"""What git knows about a project, asked with fixed words: no stored text is ever part of a command."""
+"""Queries to git with fixed arguments: no stored text is ever part of a command line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _PATIENCE = 30
 
 
 def branches(folder: str) -> set[str] | None:
-    """The names of all branches, local ones and those of remotes (without the remote's name too); None without git."""
+    """The names of all branches, local and remote (also without the remote's name); None without git."""
     listed = _ask(folder, ["for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes"], b"")
     if listed is None:
         return None
@@ -22,17 +22,17 @@ def branches(folder: str) -> set[str] | None:
 
 
 def commits(folder: str, names: list[str]) -> set[str] | None:
-    """Those of the given hexadecimal names that are commits here; None without git.
+    """Those of the given hex ids that are commits here; None without git.
 
-    They go through standard input, where git reads them as names of objects and as nothing else.
+    They are passed on standard input, where git reads them only as object names.
     """
     plain = [name for name in names if name and not name.strip("0123456789abcdef")]
-    told = _ask(
+    output = _ask(
         folder, ["cat-file", "--batch-check=%(objecttype)"], "".join(f"{name}\n" for name in plain).encode()
     )
-    if told is None:
+    if output is None:
         return None
-    answers = told.decode("utf-8", "replace").splitlines()
+    answers = output.decode("utf-8", "replace").splitlines()
     return {name for name, answer in zip(plain, answers, strict=False) if answer == "commit"}
 
 

@@ -1,4 +1,4 @@
-"""Lint: everything in a project's memory that experience says will go wrong."""
+"""Lint: known bad practices in a project's memory and instructions."""
 
 from __future__ import annotations
 

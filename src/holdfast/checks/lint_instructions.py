@@ -1,4 +1,4 @@
-"""Rules about files that instruct agents."""
+"""Lint rules for agent instruction files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about logs in YAML and tables, and about STATE.md."""
+"""Lint rules for logs in YAML and tables, and for STATE.md."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _sections(tree: Tree) -> Places:
     for file in _pages(tree):
         heads = {line.strip("# ").lower() for line in file.lines if line.startswith("## ")}
         missing = [name for name in _SECTIONS if not any(name in head for head in heads)]
-        if missing and len(missing) < len(_SECTIONS):  # a page of another kind has none of them
+        if missing and len(missing) < len(_SECTIONS):  # another kind of page has none of them
             yield file.path, 0, f"Sections are missing: {', '.join(missing)}."
 
 
@@ -113,7 +113,7 @@ def _sections(tree: Tree) -> Places:
 def _front(tree: Tree) -> Places:
     for file in _pages(tree):
         if file.lines[:1] != ["---"]:
-            yield file.path, 1, "There is no frontmatter: version, time and session are not told."
+            yield file.path, 1, "No frontmatter: version, time and session are unknown."
 
 
 @rule(

@@ -1,4 +1,4 @@
-"""Rules about what a state file holds."""
+"""Lint rules for the contents of state files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEEPEST = 3
 LONG_TEXT = 1000
 LONG_LINES = 20
 _ABSOLUTE = re.compile(r"(?:/(?:home|Users|root|tmp|var|private|mnt|opt|etc)/\S|[A-Za-z]:\\\S)")
-_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?")
+_TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?")
 _VERSIONS = ("version", "format", "schema_version", "schema", "_version", "plugin_version", "$schema")
 _TIMES = (("created_at", "created", "started_at"), ("updated_at", "updated", "last_updated", "started_at"))
 
@@ -104,11 +104,11 @@ def _no_times(tree: Tree) -> Places:
 )
 def _odd_times(tree: Tree) -> Places:
     for file, value in _objects(tree):
-        for name, moment in value.items():
-            if moment is None or not (name.endswith("_at") or name in ("created", "updated", "last_updated")):
+        for name, found in value.items():
+            if found is None or not (name.endswith("_at") or name in ("created", "updated", "last_updated")):
                 continue
-            if not (isinstance(moment, str) and _MOMENT.fullmatch(moment)):
-                yield file.path, file.line_of(f'"{name}"'), f"{name} is not a moment as in ISO-8601."
+            if not (isinstance(found, str) and _TIMESTAMP.fullmatch(found)):
+                yield file.path, file.line_of(f'"{name}"'), f"{name} is not an ISO-8601 timestamp."
 
 
 @rule(
@@ -181,7 +181,7 @@ def _texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
 def _derived(tree: Tree) -> Places:
     for file, value in _objects(tree):
         if "seal" in value:
-            continue  # a view of ours: it lists the first few, and its counts tell of all
+            continue  # our own view: it lists the first few entries and counts all
         for name, number in value.items():
             for form in (r"total_(\w+)", r"(\w+)_count", r"(\w+)_total"):
                 match = re.fullmatch(form, name)
@@ -197,7 +197,7 @@ def _derived(tree: Tree) -> Places:
     "HF111",
     "warning",
     "a reference to a file that is not there",
-    "Mend or drop the reference.",
+    "Fix or drop the reference.",
 )
 def _dangling(tree: Tree) -> Places:
     for file, value in _objects(tree):
@@ -246,7 +246,7 @@ def _contract(tree: Tree) -> Places:
     "HF114",
     "error",
     "a secret in the memory",
-    "Take it out and change it: it may be in git's history.",
+    "Remove it and rotate it: it may be in git's history.",
 )
 def _secret(tree: Tree) -> Places:
     for file in tree.files:

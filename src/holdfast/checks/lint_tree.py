@@ -1,4 +1,4 @@
-"""Rules about which files there are, and where."""
+"""Lint rules for which files exist, and where."""
 
 from __future__ import annotations
 
@@ -82,12 +82,12 @@ def _no_session(tree: Tree) -> Places:
     "HF005",
     "error",
     "a session id that is only a time",
-    "Add letters: YYYY-MM-DD-xxxxxxxx.",
+    "Add a random suffix: YYYY-MM-DD-xxxxxxxx.",
 )
-def _id_without_letters(tree: Tree) -> Places:
+def _id_without_suffix(tree: Tree) -> Places:
     for folder in sorted({f for file in tree.files for f in _session_folders(file)}):
         if _TIMES_ONLY.fullmatch(folder.rpartition("/")[2]):
-            yield folder, 0, "The session's id is a time alone: two people can make the same one."
+            yield folder, 0, "The session id is only a time: two people can create the same one."
 
 
 @rule(
@@ -160,7 +160,7 @@ def _lock_file(tree: Tree) -> Places:
 def _temp_file(tree: Tree) -> Places:
     for file in tree.files:
         if file.name.endswith((".tmp", ".bak", "~", ".orig", ".rej")) or ".tmp-" in file.name:
-            yield file.path, 0, "Left over by a write that did not end."
+            yield file.path, 0, "Left over by an interrupted write."
 
 
 @rule(
@@ -209,13 +209,13 @@ def _local_tracked(tree: Tree) -> Places:
 @rule(
     "HF014",
     "warning",
-    "sessions that are never put away",
+    "sessions that are never archived",
     "Run `holdfast archive rotate` now and then.",
 )
 def _no_archive(tree: Tree) -> Places:
     folders = {f for file in tree.files for f in _session_folders(file)}
     if len(folders) > MOST_SESSIONS:
-        yield ".state/sessions", 0, f"{len(folders):,} sessions, and none is put away."
+        yield ".state/sessions", 0, f"{len(folders):,} sessions, none archived."
 
 
 @rule(
@@ -252,11 +252,11 @@ def _conflict(tree: Tree) -> Places:
         if b"<<<<<<< " in file.data and b">>>>>>> " in file.data:
             for number, line in enumerate(file.lines, 1):
                 if line.startswith("<<<<<<< "):
-                    yield file.path, number, "A conflict of a merge was left in this file."
+                    yield file.path, number, "An unresolved merge conflict."
 
 
 def _session_of(file: File) -> str:
-    """The session's id in a path: the folder below ``sessions/`` (or below its user) or ``history/<month>/``."""
+    """The session id in a path: the folder below ``sessions/`` (or below its user) or ``history/<month>/``."""
     parts = file.path.split("/")
     for root in ("sessions", "history"):
         if root in parts:
@@ -276,5 +276,5 @@ def _session_of(file: File) -> str:
 def _session_folders(file: File) -> list[str]:
     session = _session_of(file)
     if not session or "/sessions/" not in f"/{file.path}" or file.path.startswith(".state/events/"):
-        return []  # the segments of a session are in a folder of their own: it counts once
+        return []  # the segments of a session have their own folder: count it once
     return [file.path[: file.path.index(session) + len(session)]]

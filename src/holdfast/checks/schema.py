@@ -1,4 +1,4 @@
-"""JSON Schemas that are shipped, and a checker for the part of JSON Schema 2020-12 that they use."""
+"""The shipped JSON Schemas, and a validator for the subset of JSON Schema 2020-12 that they use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from holdfast.errors import NotFound
 
 NAMES = ("commit", "session-state", "state", "output")
-_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
+_TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
 _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
     "array": (list,),
@@ -25,15 +25,15 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 class Problem(NamedTuple):
-    """Where a value does not have the form of its schema."""
+    """One violation of a schema."""
 
     where: str
-    """``/decisions/0``: as in a JSON pointer; empty for the whole."""
+    """A JSON pointer such as ``/decisions/0``; empty for the whole value."""
     what: str
 
 
 def text(name: str) -> str:
-    """A schema as it is shipped."""
+    """The text of a shipped schema."""
     if name not in NAMES:
         raise NotFound(f"There is no schema {name[:60]!r}.", hint=f"There are: {', '.join(NAMES)}.")
     return (files("holdfast.checks") / "schemas" / f"{name}.schema.json").read_text("utf-8")
@@ -46,7 +46,7 @@ def _parsed(name: str) -> dict[str, Any]:
 
 
 def problems(name: str, value: Any) -> list[Problem]:
-    """Everything in which a value differs from a schema."""
+    """Every violation of a schema by a value."""
     schema = _parsed(name)
     return list(_check(value, schema, schema, ""))
 
@@ -55,7 +55,7 @@ def _check(value: Any, schema: dict[str, Any], root: dict[str, Any], where: str)
     if "$ref" in schema:
         yield from _check(value, root["$defs"][schema["$ref"].rpartition("/")[2]], root, where)
     if "anyOf" in schema and all(list(_check(value, option, root, where)) for option in schema["anyOf"]):
-        yield Problem(where, "has none of the forms that are allowed here")
+        yield Problem(where, "matches none of the allowed schemas")
     if "type" in schema and not _is_of(value, schema["type"]):
         wanted = schema["type"] if isinstance(schema["type"], str) else " or ".join(schema["type"])
         yield Problem(where, f"must be of type {wanted}")
@@ -89,7 +89,7 @@ def _object(
         if name in known:
             yield from _check(entry, known[name], root, f"{where}/{name}")
         elif others is False:
-            yield Problem(f"{where}/{name}", "is not a field that is known here")
+            yield Problem(f"{where}/{name}", "is an unknown field")
         elif isinstance(others, dict):
             yield from _check(entry, others, root, f"{where}/{name}")
 
@@ -101,8 +101,8 @@ def _text(value: str, schema: dict[str, Any], where: str) -> Iterator[Problem]:
         yield Problem(where, f"is longer than {schema['maxLength']} characters")
     if "pattern" in schema and not re.search(schema["pattern"], value):
         yield Problem(where, f"does not match {schema['pattern']}")
-    if schema.get("format") == "date-time" and not _MOMENT.fullmatch(value):
-        yield Problem(where, "must be a moment as in ISO-8601")
+    if schema.get("format") == "date-time" and not _TIMESTAMP.fullmatch(value):
+        yield Problem(where, "must be an ISO-8601 timestamp")
 
 
 def _is_of(value: Any, types: str | list[str]) -> bool:

@@ -1,4 +1,4 @@
-"""The files of a project that hold memory or instructions, each with what a rule may ask of it."""
+"""The files of a project that hold memory or instructions, as lint rules see them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 MOST_FILES = 20_000
 MOST_BYTES = 8 * 1024 * 1024
-"""Larger files are judged by their size alone."""
+"""Of larger files only the size is checked."""
 _SKIPPED = {
     ".git",
     "node_modules",
@@ -76,7 +76,7 @@ class File:
 
     @property
     def is_state_json(self) -> bool:
-        """A state that a program keeps as JSON, ours or another's."""
+        """Whether this is a JSON state, ours or another program's."""
         return self.name in ("state.json", "batch_state.json", SESSION_STATE) or (
             self.name.endswith("state.json") and self.path.startswith(("state/", ".state/", ".gsd/"))
         )
@@ -98,12 +98,12 @@ class File:
         return bool(_INSTRUCTIONS.search(self.path))
 
     def line_of(self, wanted: str) -> int:
-        """The first line that holds a text; 0 if none does."""
+        """The number of the first line that contains a text; 0 if none does."""
         return next((number for number, line in enumerate(self.lines, 1) if wanted in line), 0)
 
 
 class Tree:
-    """The files of a project that a rule may look at."""
+    """The files of a project that rules may read."""
 
     def __init__(self, root: str) -> None:
         self.root = os.path.abspath(root)
@@ -133,7 +133,7 @@ class Tree:
                     yield file
 
     def has(self, path: str) -> bool:
-        """Whether a relative path leads to something inside the project."""
+        """Whether a relative path exists inside the project."""
         target = os.path.normpath(os.path.join(self.root, path))
         return target.startswith(self.root + os.sep) and os.path.lexists(target)
 

@@ -1,4 +1,4 @@
-"""Validate: do files and commits have the form that their schemas demand?"""
+"""Validate: do files and commits match their schemas?"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from holdfast.workspace.project_files import beside
 if TYPE_CHECKING:
     from holdfast.workspace.workspace import Workspace
 
-STATE = Rule("HF301", "error", "state.json differs from its schema", "The next command makes the view anew.")
+STATE = Rule("HF301", "error", "state.json differs from its schema", "The next command regenerates the view.")
 CONTRACT = Rule(
     "HF302", "error", "session-state.json breaks its contract", "`holdfast schema session-state` has it."
 )
@@ -29,11 +29,11 @@ WRONG = Rule(
 UNREADABLE = Rule("HF305", "error", "a file that is not JSON", "Write whole files, atomically.")
 RULES = (STATE, CONTRACT, COMMIT, DAMAGE, UNREADABLE, WRONG)
 MOST = 50
-"""Findings of one kind in one place."""
+"""The most findings of one rule per file."""
 
 
 def validate_workspace(workspace: Workspace) -> list[Finding]:
-    """Every commit, every view, every session-state.json, and what the store itself finds."""
+    """Validate every commit, view and session-state.json, and run the store's own check."""
     found = [
         Finding(DAMAGE, f".state/{fault.where.partition(':')[0]}", _line(fault.where), fault.what)
         for fault in workspace.store.check()
@@ -59,7 +59,7 @@ def _session_states(where: str) -> Iterator[Finding]:
 
 
 def validate_file(path: str) -> list[Finding]:
-    """One file: ``session-state.json`` by its contract, ``state.json`` by ours, a segment line by line."""
+    """Validate one file: ``session-state.json`` by its contract, ``state.json`` by ours, a segment line by line."""
     try:
         with open(path, "rb") as file:
             data = file.read()

@@ -1,4 +1,4 @@
-"""Verify: is what the memory says still true? Looks at the world, runs nothing that is stored."""
+"""Verify: are the stored facts still true? Reads the world, executes nothing that is stored."""
 
 from __future__ import annotations
 
@@ -28,30 +28,28 @@ CHANGED = Rule(
     "Read it again, then `holdfast ref add`.",
 )
 FALSE = Rule(
-    "HF403", "error", "a fact is not true any more", "`holdfast fact drop ID`, or mend what it says."
+    "HF403", "error", "a fact is not true any more", "`holdfast fact drop ID`, or fix what it describes."
 )
-UNKNOWN = Rule(
-    "HF404", "note", "a fact that cannot be looked at here", "Run this where the project's git is."
-)
+UNKNOWN = Rule("HF404", "note", "a fact that cannot be checked here", "Run this where the project's git is.")
 STALLED = Rule(
-    "HF405", "warning", "a task whose worker has fallen silent", "See `holdfast who`, then go on or block it."
+    "HF405", "warning", "a task whose worker is silent", "See `holdfast who`, then continue or block it."
 )
 UNSETTLED = Rule(
     "HF406",
     "warning",
     "a decision that was never confirmed",
-    "Look whether it was done, then `holdfast settle`.",
+    "Check whether it was done, then `holdfast settle`.",
 )
 WRONG = Rule(
     "HF407", "error", "a saved state that differs from its log", "`holdfast doctor --fix` rebuilds it."
 )
 RULES = (GONE, CHANGED, FALSE, UNKNOWN, STALLED, UNSETTLED, WRONG)
 SILENT_MS = 2 * 3_600_000
-"""A worker that wrote nothing for this long is asked about."""
+"""A worker that wrote nothing for this long is reported."""
 
 
 def verify(workspace: Workspace, *, now: int, silent: int = SILENT_MS) -> list[Finding]:
-    """Everything in the memory that the world no longer agrees with."""
+    """Every stored fact that no longer holds."""
     found: list[Finding] = []
     present = _present(workspace)
     for stream in workspace.store.streams("sessions/"):
@@ -83,19 +81,19 @@ def _references(workspace: Workspace, session: Session) -> Iterator[Finding]:
 
 
 def _present(workspace: Workspace) -> dict[str, set[str]]:
-    """For each session the states of those who have worked on it: alive, gone, or elsewhere."""
+    """For each session, the presence states of its workers: alive, gone or elsewhere."""
     states: dict[str, set[str]] = {}
     try:
         for record in workspace.presence.who():
             if record.get("session") and not record["me"]:
                 states.setdefault(record["session"], set()).add(record["state"])
     except HoldfastError:
-        pass  # no place for presence here: silence alone has to tell
+        pass  # no presence here: only the time of the last write counts
     return states
 
 
 def _tasks(session: Session, now: int, silent: int, states: set[str]) -> Iterator[Finding]:
-    """A worker that the system knows to be gone has stopped, however short ago; one that is alive has not."""
+    """A worker that is known to be gone has stopped, however recently it wrote; one that is alive has not."""
     state = session.peek().state
     if state["completed"] or state["paused"] or states & {"alive", "elsewhere"}:
         return
@@ -109,7 +107,7 @@ def _tasks(session: Session, now: int, silent: int, states: set[str]) -> Iterato
                 STALLED,
                 f".state/{session.stream}",
                 0,
-                f"{task['id']} ({one_line(task['title'], 80)}) is under way, but {why}; "
+                f"{task['id']} ({one_line(task['title'], 80)}) is in progress, but {why}; "
                 f"the last to write was {one_line(str(state['by']), 40)}.",
             )
 
@@ -122,7 +120,7 @@ def _decisions(session: Session, now: int, silent: int) -> Iterator[Finding]:
                 f".state/{session.stream}",
                 0,
                 f"{decision['id']} ({one_line(decision['text'], 80)}) was decided at {decision['at'][:16]}, "
-                "and nobody wrote how it turned out.",
+                "and its outcome is unknown.",
             )
 
 
@@ -132,7 +130,7 @@ def _facts(workspace: Workspace) -> Iterator[Finding]:
     for entry in kept:
         if entry["check"] is not None:
             try:
-                # A log can come from anywhere: what is no check of the closed set is not looked at.
+                # A log can come from anywhere: a check outside of the closed set is ignored.
                 checks.append((entry, facts.checked_check(entry["check"])))
             except HoldfastError as error:
                 yield Finding(UNKNOWN, ".state/project", 0, f"{entry['id']}: {error.message}")
@@ -153,7 +151,7 @@ def _facts(workspace: Workspace) -> Iterator[Finding]:
 
 
 class _Look:
-    """Answers to checks: git is asked once for all of them."""
+    """Evaluates checks; git is queried once for all of them."""
 
     def __init__(self, workspace: Workspace, checks: list[dict[str, Any]]) -> None:
         self._files = workspace.files("project")
@@ -166,11 +164,11 @@ class _Look:
     def at(self, kind: str, value: Any) -> tuple[bool | None, str]:
         if kind == "branch-exists":
             if self._branches is None:
-                return None, "git cannot be asked here"
+                return None, "git is not available here"
             return value in self._branches, f"there is no branch {value}"
         if kind == "commit-exists":
             if self._commits is None:
-                return None, "git cannot be asked here"
+                return None, "git is not available here"
             return value in self._commits, f"there is no commit {value}"
         path = value["path"] if kind == "file-hash" else value
         try:
@@ -180,7 +178,7 @@ class _Look:
         except HoldfastError as error:
             return None, error.message
         if kind == "file-hash":
-            return found.hash == value["hash"], f"{path} has other content"
+            return found.hash == value["hash"], f"{path} has different content"
         return kind == "file-exists", f"there is a file {path}"
 
 

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Sequence
 
 from holdfast.errors import HoldfastError
-from holdfast.typed import Any
 from holdfast.views.markdown import visible
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
@@ -174,11 +173,3 @@ def day(at: str | None) -> str:
 def plural(count: int, singular: str, plural: str = "") -> str:
     """``1 decision``, ``2 decisions``."""
     return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
-
-
-def as_text(data: dict[str, Any]) -> str:
-    """A JSON object in one line; characters that the output cannot have are escaped."""
-    import json
-
-    plain = (getattr(sys.stdout, "encoding", None) or "utf-8").lower() not in ("utf-8", "utf8")
-    return json.dumps(data, ensure_ascii=plain) + "\n"

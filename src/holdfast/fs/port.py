@@ -81,7 +81,7 @@ class FileSystem(Protocol):
         """Whether something is at the path, for where nothing mostly is: ``stat`` would have to raise an error."""
 
     def stat_handle(self, fd: int) -> os.stat_result:
-        """What is behind the handle."""
+        """The status of the open file."""
 
     def seek(self, fd: int, offset: int, whence: int) -> int:
         """Only ever to ``SEEK_END``: the length of the handle's file, without a look at its times. A kernel that was

@@ -48,7 +48,7 @@ def start_of(pid: int, fs: FileSystem = posix) -> str | None:
     """When a process of this machine started; None if there is no such process, empty if nobody can say."""
     text = _read(fs, f"{_PROC}/{pid}/stat")
     if text:
-        # The name in parentheses may hold anything; fields count from behind it: state first, start as the 20th.
+        # The name in parentheses may hold anything; fields count from after it: state first, start as the 20th.
         fields = text.rpartition(")")[2].split()
         return None if fields[0] in "ZX" else fields[19]
     try:
@@ -74,7 +74,7 @@ def identify(pid: int | None = None) -> Process:
 def agent() -> Process:
     """The process behind a command: HOLDFAST_PID, else the leader of the terminal or shell that it runs in.
 
-    A command itself is gone in a moment; whoever types or sends commands stays.
+    A command itself ends at once; whoever types or sends commands stays.
     """
     given = os.environ.get("HOLDFAST_PID", "")
     if given.isdigit() and start_of(int(given)) is not None:

@@ -1,6 +1,6 @@
 """Questions to git itself, by running it: only for rare commands (heal, doctor, resume, sessions --all).
 
-Everyday commands never come here: what they need is read from the git directory (see ``git_head``).
+Everyday commands never come here: what they need is read from the git directory (see ``git.refs``).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from holdfast.typed import Record
 _CONTEXT = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY")
 """Set inside git's own hooks, for the command that runs the hook; we ask about the folder that we name."""
 _UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD", "REVERT_HEAD")
-"""What git is merging at the moment, if anything."""
-_PATIENCE = 120
+"""What git is merging, if anything."""
+_TIMEOUT_S = 120
 _SLACK_S = 86_400
 """Machines disagree about the time: look a day further back than the clock says."""
 
@@ -47,7 +47,7 @@ def run(folder: str, *arguments: str, data: bytes | None = None, check: bool = F
             input=data if data is not None else b"",
             capture_output=True,
             env=environment,
-            timeout=_PATIENCE,
+            timeout=_TIMEOUT_S,
             check=check,
         )
     except (OSError, subprocess.SubprocessError):
@@ -67,7 +67,7 @@ def blob_ids(folder: str, paths: list[str]) -> list[str]:
 
 
 def blobs_in_refs(folder: str, since_ms: int) -> set[str]:
-    """Every content that came into the history of any branch, tag, stash or worktree since a moment."""
+    """Every content that came into the history of any branch, tag, stash or worktree since a timestamp."""
     since = f"--since={max(0, since_ms // 1000 - _SLACK_S)}"
     found = lines(
         folder, "log", "--all", "-m", since, "--raw", "--no-abbrev", "--no-renames", "--format=", "--", "."

@@ -1,4 +1,4 @@
-"""Looking over a workspace folder, and mending what can be mended without losing anything."""
+"""Check a workspace folder, and repair what can be repaired without losing anything."""
 
 from __future__ import annotations
 

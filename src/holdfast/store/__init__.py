@@ -1,1 +1,1 @@
-"""Engines behind one protocol."""
+"""Storage engines, all with one protocol."""

@@ -100,16 +100,27 @@ HOOK_ERRORS = "hook-errors"
 # -- outcomes: what was done about a fault ------------------------------------------------------------------
 
 ACCEPTED = "accepted"
+"""No copy has the lost commits: the log goes on without them."""
 CUT_OFF = "cut-off"
+"""The bytes were moved to ``local/quarantine/``."""
 MERGED = "merged"
+"""All sides of a conflict were merged."""
 MOVED = "moved"
+"""The file was moved where it belongs."""
 RECOVERED = "recovered"
+"""It was recovered from a pin: a copy that git cannot remove."""
 REGENERATED = "regenerated"
+"""The view was made again from the log."""
 REMOVED = "removed"
+"""The file was removed."""
 RESTORED = "restored"
+"""Commits were restored from git or from a copy."""
 REWRITTEN = "rewritten"
+"""What only repeats the log was written again."""
 SETTLED = "settled"
+"""The conflict was settled."""
 UNTRACKED = "untracked"
+"""The view is no longer tracked by git."""
 
 Data = dict[str, Any]
 

@@ -186,7 +186,7 @@ class Store(Protocol):
         """Remove a stream with its notes. Forgetting what is not there is no error."""
 
     def check(self, *, fix: bool = False) -> list[Fault]:
-        """Everything that is wrong; with ``fix``, mend what can be mended without losing anything."""
+        """Everything that is wrong; with ``fix``, repair what can be repaired without losing anything."""
 
     def close(self) -> None:
         """Give all handles back. Closing twice is no error."""

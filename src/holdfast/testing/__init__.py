@@ -1,1 +1,1 @@
-"""What the tests of holdfast, of its engines and of your programs are made with."""
+"""Test support for holdfast, its engines and your programs: conformance suite, crash-consistency harness, checkers."""

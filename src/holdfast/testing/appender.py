@@ -1,7 +1,7 @@
 """A process that appends: ``python -m holdfast.testing.appender URL STREAM COUNT TAG``.
 
-It prints one line for every commit that was acknowledged, so that whoever started it can count them, also
-after killing it. COUNT 0 goes on until it is killed.
+It prints one line per acknowledged commit, so that the parent can count them even after killing it. COUNT 0 appends
+until killed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Every command of every kind of stream, with arguments made of a number and a text.
+"""Every command of every kind of stream, with arguments derived from a number and a text.
 
-A command works on a replica without a store (``strategies``) as on the handle of a real workspace. What would need a
-file of the project takes the concept's own rule, with a path and a hash as the handle would have found them.
+A command works on a replica without a store (``strategies``) as well as on a handle of a real workspace. A command that
+would need a project file calls the concept's rule directly, with a made-up path and hash.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PHASES = ("look", "fix", "prove")
 
 
 class Step(NamedTuple):
-    """What happens next: a writer runs a command, or (no command) takes in what another one has."""
+    """One step: a writer runs a command, or (no command) receives another writer's commits."""
 
     writer: int
     command: str | None
@@ -40,24 +40,24 @@ class Step(NamedTuple):
 
 
 class Choice:
-    """The arguments of one command, out of a number and a text."""
+    """The arguments of one command, derived from a number and a text."""
 
     def __init__(self, session: Handle, step: Step) -> None:
         self.text = step.text
         self.number = step.pick
         self._state = session.peek().state
         self.unique = f"{step.writer} after {self._state['head']}: {step.text}"
-        """A text that nobody else writes."""
+        """A unique text."""
 
     def id_in(self, name: str) -> str:
-        """An id of a collection: mostly an open one, sometimes a closed one or one that never was."""
+        """An id of a collection: usually open, sometimes closed or unknown."""
         collection = self._state[name]
         known = [*collection["open"], *(entry["id"] for entry in collection["closed"][-2:]), "T-999"]
         chosen: str = known[self.number % len(known)]
         return chosen
 
     def id_with(self, name: str, field: str) -> str:
-        """An open entry in which the field holds something, if there is one."""
+        """An open entry with a non-empty field, if there is one."""
         entries = self._state[name]["open"].values()
         return next((entry["id"] for entry in entries if entry[field]), None) or self.id_in(name)
 
@@ -65,7 +65,7 @@ class Choice:
         return self.id_in(name) if self.number % 3 else None
 
     def held_item(self, host: str) -> tuple[str, int, dict[str, str]]:
-        """An item of a batch that this writer holds, with its claim; one that nobody holds if there is none."""
+        """A batch item that this writer holds, with its claim; an unclaimed item if it holds none."""
         me = {"host": host}
         held = [
             (batch["id"], int(item), me)
@@ -89,7 +89,7 @@ Run = Callable[[Any, Choice], object]
 
 
 def _holder(session: Any) -> str:
-    """Who takes items of a batch: the writer of a replica, the folder of a real session."""
+    """The claimant of batch items: the writer of a replica, the folder of a real session."""
     return str(getattr(session, "writer", None) or os.path.basename(session.workspace.where))
 
 
@@ -106,7 +106,7 @@ def _context_file(text: str) -> message.ContextFile:
 
 
 def _import(handle: Any, choice: Choice) -> object:
-    """A part of an import: the text kept, something taken, or the end of it."""
+    """A part of an import: a stored text, an imported record, or its end."""
     digest = _digest(choice.text)
     return handle.commit(
         choice.one_of_these(
@@ -215,7 +215,7 @@ SHELF: dict[str, Run] = {
     "archive": lambda s, c: s.commit(lambda state, mint: session_concept.archive(state)),
     "restore": lambda s, c: s.commit(lambda state, mint: session_concept.restore(state)),
 }
-"""Apart from the others: what is archived refuses everything else, and most of a history would be refusals."""
+"""Separate from the others: an archived session refuses everything else, so most of a history would be refusals."""
 
 
 def _item_changes(choice: Choice) -> dict[str, Any]:
@@ -288,8 +288,8 @@ FAMILIES = (
     tuple(name for name in COMMANDS if name.startswith("batch ")),
     tuple(COMMANDS),
 )
-"""Commands that act on each other. A history draws from one or two families: with all of them at once, two writers
-would hardly ever touch the same thing."""
+"""Commands that interact. A history draws from one or two families: with all of them at once, two writers would rarely
+touch the same entry."""
 
 FAMILIES_BY_KIND: dict[str, tuple[tuple[str, ...], ...]] = {
     "session": FAMILIES,

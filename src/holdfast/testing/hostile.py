@@ -1,4 +1,4 @@
-"""Names and texts that have broken other programs."""
+"""Hostile names and texts that have broken other programs."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ _SESSIONS = [
 
 
 def stream_names() -> Iterator[str]:
-    """Names that no stream may have."""
+    """Invalid stream names."""
     yield from (
         "",
         "/",
@@ -165,7 +165,7 @@ def stream_names() -> Iterator[str]:
 
 
 def note_names() -> Iterator[str]:
-    """Names that no note may have."""
+    """Invalid note names."""
     yield from ("", "/", "x", "local", "local/", "/local/x", "local//x", "local/../x", "local/./x", "project")
     yield from (
         "users/ann",

@@ -1,4 +1,4 @@
-"""The plainest use of a store: commits that hold one text, and reading the texts back."""
+"""The simplest use of a store: append commits with one text each, and read the texts back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def wall_clock() -> int:
 
 
 def saying(text: str, *, op: str | None = None) -> Plan:
-    """A plan that adds one commit with this text."""
+    """A plan that appends one commit with this text."""
     draft = Draft((Event("note.added", {"text": text}),), "ann", "agent", op)
 
     def plan(context: AppendContext) -> PreparedCommit:

@@ -1,4 +1,4 @@
-"""Real processes for the laboratory: forked for speed, killed for good, never left behind."""
+"""Real processes for the harness: forked for speed, killed with SIGKILL, always reaped."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def spawn(body: Callable[[], None]) -> int:
 
 
 def kill(pid: int) -> bool:
-    """End a process with SIGKILL and wait until it is gone; False if it had ended by itself before."""
+    """Kill a process with SIGKILL and wait for it; False if it had already exited."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
     try:
@@ -47,14 +47,14 @@ class _Open(Protocol):
 
 
 def readable(source: int | _Open, seconds: float) -> bool:
-    """Whether there is something to read, or the other side is gone, within some time; however many files are open."""
+    """Whether there is input or end of file within some time; works for any number of open files."""
     poll = select.poll()
     poll.register(source, select.POLLIN)
     return bool(poll.poll(max(0.0, seconds) * 1000))
 
 
 class Pipe:
-    """A pipe from dying processes to the one that counts what they said."""
+    """A pipe from processes that will be killed to the parent that counts their reports."""
 
     def __init__(self) -> None:
         self.reader, self.writer = os.pipe()
@@ -62,7 +62,7 @@ class Pipe:
         self._parts: list[bytes] = []
 
     def listen(self, seconds: float, lines: int | None = None) -> None:
-        """Take in what comes for some time, so that no writer ever waits for a full pipe; up to some lines."""
+        """Drain the pipe for some time, so that no writer blocks; stop after ``lines`` lines."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             if lines is not None and sum(part.count(b"\n") for part in self._parts) >= lines:
@@ -79,13 +79,13 @@ class Pipe:
         return bool(part)
 
     def so_far(self) -> bytes:
-        """Everything that was said up to this moment."""
+        """Everything received so far."""
         while self._take():
             pass
         return b"".join(self._parts)
 
     def finish(self) -> bytes:
-        """Everything that was said; all writers must be gone."""
+        """Everything received; all writers must have exited."""
         os.close(self.writer)
         said = self.so_far()
         os.close(self.reader)

@@ -1,7 +1,7 @@
-"""How much the torture tests do, in one place.
+"""The scale of the torture tests, in one place.
 
-HOLDFAST_TORTURE multiplies every count: 1 is what each run of the tests does, ``make torture`` uses more.
-HOLDFAST_SEED replays a run: every failure prints the seed that it happened with.
+HOLDFAST_TORTURE multiplies every count: 1 is a normal test run, ``make torture`` uses more. HOLDFAST_SEED replays a
+run: every failure prints its seed.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ HISTORY_CLIENTS = 8
 
 
 def factor() -> float:
-    """By how much the counts are multiplied; at least one."""
+    """The multiplier of all counts; at least one."""
     return max(1.0, float(os.environ.get("HOLDFAST_TORTURE", "1")))
 
 
 def scaled(count: int) -> int:
-    """A count of this run."""
+    """A count, scaled for this run."""
     return int(count * factor())
 
 
 def seed() -> int:
-    """The seed of this run: fixed in a normal run, so that a failure is the same for everybody."""
+    """The seed of this run: fixed in a normal run, so that failures are reproducible."""
     return int(os.environ.get("HOLDFAST_SEED", "20260115"))

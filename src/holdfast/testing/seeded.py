@@ -1,7 +1,7 @@
-"""Time and chance out of a seed, so that a random run with real programs can be done again exactly as it was.
+"""Seeded time and randomness, so that a random run with real programs can be replayed exactly.
 
-Names of writers, ids of commits and sessions, and git's own ids follow from what the clock says and from random bytes.
-In a replay all of them come from the seed, in this process and in those that it starts.
+Names of writers, ids of commits and sessions, and git's object ids depend on the clock and on random bytes. In a replay
+all of them come from the seed, in this process and in its children.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 BEGIN_MS = 1_768_435_200_000
-"""2026-01-15: earlier than the time stamp of every file that is made now."""
+"""2026-01-15: earlier than the mtime of every file created now."""
 _SETTLED_NS = (BEGIN_MS - 86_400_000) * 1_000_000
 _STEPS_MS = (0, 0, 1, 7, 350, 4_000, 90_000)
-"""How long it is from one action to the next; sometimes two places act in the same millisecond."""
+"""Milliseconds between actions; sometimes two places act in the same millisecond."""
 
 _PROGRAM = """\
 import os, random, sys, time
@@ -33,7 +33,7 @@ sys.exit(main())
 
 
 class Replay:
-    """While it is entered, this process has its time and its random bytes from the seed."""
+    """A context in which this process gets its time and random bytes from the seed."""
 
     def __init__(self, seed: int) -> None:
         self._steps = random.Random(f"steps of {seed}")
@@ -56,14 +56,14 @@ class Replay:
         self._patches.close()
 
     def go_on(self) -> None:
-        """Let some time pass. In between the clock stands: how often it is looked at changes nothing."""
+        """Advance the clock. Between calls it stands still, so reading it changes nothing."""
         self._now += self._steps.choice(_STEPS_MS)
 
     def settle(self, workspace: str) -> None:
-        """Give every folder that changed since the last time a new time stamp, long past on this clock.
+        """Give every folder that changed since the last call a new mtime, far in the past on this clock.
 
-        Readers trust their listing of a folder that has not changed for a while. That must not depend on how fast the
-        machine is: here they always may for what was before, and never for what happens in between.
+        Readers trust a cached listing of a folder that has not changed for a while. This must not depend on the speed
+        of the machine: earlier changes are always trusted, later ones never.
         """
         for folder, _, _ in os.walk(os.path.join(workspace, "events")):
             if os.stat(folder).st_mtime_ns > BEGIN_MS * 1_000_000:
@@ -71,10 +71,10 @@ class Replay:
                 os.utime(folder, ns=(self._settled, self._settled))
 
     def dates(self) -> dict[str, str]:
-        """The present moment, for the commits that git makes."""
+        """The current time, for git commits."""
         now = f"{self._now // 1000} +0000"
         return {"GIT_AUTHOR_DATE": now, "GIT_COMMITTER_DATE": now}
 
     def command_line(self) -> str:
-        """A program that is the command line, with time and chance from here."""
+        """A Python program that runs the command line with this seeded time and randomness."""
         return _PROGRAM.format(seed=self._bytes.getrandbits(64), now=self._time_ns())

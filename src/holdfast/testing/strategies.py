@@ -1,8 +1,8 @@
-"""Random work on one stream by several writers that exchange commits now and then, for Hypothesis.
+"""Hypothesis strategies: random work on one stream by several writers that exchange commits.
 
-``histories()`` draws a list of steps; ``World(writers).run(steps)`` lets each writer work on what it has seen so
-far, exactly as clones do: rules see the writer's own state, ids come from its own clock and the commits it has
-read. Nothing here touches a disk, so thousands of histories can be tried.
+``histories()`` draws a list of steps; ``World(writers).run(steps)`` lets each writer work on what it has seen so far,
+like clones: rules see the writer's own state, ids come from its own clock and the commits it has read. Nothing here
+touches a disk, so thousands of histories can be tried.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def histories(writers: int, longest: int = 60, kind: str = "session") -> st.Sear
         command = st.integers(0, 3).flatmap(lambda n: st.sampled_from(names) if n else st.none())
         number = st.integers(0, 4) | st.integers(0, 60)
         step = st.builds(Step, st.integers(0, writers - 1), command, number, st.sampled_from(TEXTS))
-        # Hypothesis makes short lists unless told otherwise; two writers need some room to meet.
+        # Hypothesis prefers short lists; two writers need longer ones to interact.
         return st.lists(step, min_size=longest // 2, max_size=longest)
 
     return st.lists(st.sampled_from(FAMILIES_BY_KIND[kind]), min_size=1, max_size=2, unique=True).flatmap(
@@ -42,8 +42,11 @@ def histories(writers: int, longest: int = 60, kind: str = "session") -> st.Sear
     )
 
 
+T = TypeVar("T")
+
+
 class Copy(Handle):
-    """A stream as one writer has it: its own commits, and those it has taken in."""
+    """A stream as one writer has it: its own commits and those it received."""
 
     KIND = ""
     STREAM = ""
@@ -58,6 +61,10 @@ class Copy(Handle):
         self._clock = clock
         self._numbers: dict[str, int] = {}
         self._sum = codec.GENESIS
+        self._update = None
+
+    def _look(self, question: Callable[[dict[str, Any]], T]) -> T:
+        return question(self.folded)
 
     @property
     def state(self) -> dict[str, Any]:
@@ -68,7 +75,7 @@ class Copy(Handle):
         return len(self.commits)
 
     def peek(self) -> Any:
-        """State and version are all that a command looks at."""
+        """State and version are all that a command reads."""
         return self
 
     def commit(
@@ -77,7 +84,7 @@ class Copy(Handle):
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
-        """Decide on what this writer has seen; the commit goes through the codec, as it would to a file."""
+        """Apply the rule to what this writer has seen; the commit is encoded and decoded, as for a file."""
         mint = Mint(self.folded, self.writer, self._numbers)
         events = rule if isinstance(rule, list) else rule(self.folded, mint)
         if self.folded.get("archived") and any(event.type != "session.restored" for event in events):
@@ -95,16 +102,16 @@ class Copy(Handle):
         return Receipt("", len(self.commits), commit.id, commit.at, repeated=False)
 
     def take_in(self, arrived: Iterable[Commit]) -> None:
-        """Take in another writer's commits: behind all others they are folded in, otherwise all is folded anew.
+        """Receive another writer's commits: if they are the newest, fold them in, otherwise refold everything.
 
-        In between the state goes through JSON, as it does in a snapshot.
+        In between the state goes through JSON, as in a snapshot.
         """
         new: list[Commit] = sorted((c for c in arrived if c.id not in self.commits), key=lambda c: c.id)
         if not new:
             return
-        behind = new[0].id > max(self.commits, default=ids.ZERO)
+        newest = new[0].id > max(self.commits, default=ids.ZERO)
         self.commits.update((commit.id, commit) for commit in new)
-        if behind:
+        if newest:
             self.folded = fold.fold(json.loads(json.dumps(self.folded)), new)
         else:
             self.folded = fold_all(self.commits.values(), self.KIND)
@@ -152,7 +159,7 @@ class Shared(Generic[C]):
         self.replicas = [kind(letter * ids.WRITER_LENGTH, self._clock) for letter in "kmnp"[:writers]]
 
     def _clock(self) -> int:
-        """Stands still now and then, so that the counter and the writer decide the order."""
+        """A clock that sometimes stands still, so that the counter and the writer decide the order."""
         self._now += 1 if self._now % 3 else 0
         self._now += 1 if len(self.everything()) % 2 else 0
         return self._now
@@ -172,13 +179,13 @@ class Shared(Generic[C]):
         try:
             self._commands[step.command](replica, Choice(replica, step))
         except HoldfastError:
-            # What a rule refuses changes nothing.
+            # A refused command changes nothing.
             assert len(replica.commits) == count
             assert json.dumps(replica.state) == before
             replica.refused += 1
 
     def meet(self) -> None:
-        """Everybody takes in everything."""
+        """Exchange all commits between all writers."""
         everything = list(self.everything().values())
         for replica in self.replicas:
             replica.take_in(everything)

@@ -7,10 +7,16 @@ from types import TracebackType
 
 from holdfast.core import concepts
 from holdfast.errors import Usage
-from holdfast.workspace.handle import Handle, Receipt
+from holdfast.typed import TYPE_CHECKING
+from holdfast.workspace.receipt import Receipt
+
+if TYPE_CHECKING:
+    from holdfast.workspace.handle import Handle as Base
+else:
+    Base = object  # whoever takes these commands in is a handle itself
 
 
-class DecisionCommands(Handle):
+class DecisionCommands(Base):
     """Decisions: recorded before the action, settled after it."""
 
     def decide(

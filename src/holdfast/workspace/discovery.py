@@ -17,6 +17,7 @@ from holdfast.git.refs import Repository, find_repository
 from holdfast.typed import Record
 
 FOLDER = ".state"
+HANDOFF = "handoff/latest.md"
 
 
 def find(start: str) -> str:

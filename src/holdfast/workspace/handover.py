@@ -8,7 +8,8 @@ from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING, Any, Record
 from holdfast.views import parts, seal
 from holdfast.workspace.alerts import alerts
-from holdfast.workspace.project_files import CONTINUE, HANDOFF, ProjectFolder, beside
+from holdfast.workspace.discovery import HANDOFF
+from holdfast.workspace.project_files import CONTINUE, ProjectFolder, beside
 
 if TYPE_CHECKING:
     from holdfast.views.brief import Brief

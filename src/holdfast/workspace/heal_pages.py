@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import os
 
+from holdfast.core.stream import PROJECT, last_part
 from holdfast.errors import HoldfastError
 from holdfast.git import porcelain
 from holdfast.store import faults
 from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.views import agents_md, parts, seal
-from holdfast.workspace import scaffold
-from holdfast.workspace.discovery import FOLDER
+from holdfast.workspace import publish, scaffold
+from holdfast.workspace.discovery import FOLDER, HANDOFF
 from holdfast.workspace.handover import AGENTS, project_state, refresh_block
-from holdfast.workspace.project_files import CONTINUE, HANDOFF, ProjectFolder, beside
+from holdfast.workspace.project_files import CONTINUE, ProjectFolder, beside
 
 if TYPE_CHECKING:
     from holdfast.workspace.session import Session
@@ -74,7 +75,24 @@ def check_markers(workspace: Workspace, *, fix: bool, but: tuple[str, ...] = ())
         done = faults.REGENERATED if owned and fix else ""
         data = {"owned": owned}
         marked.append(Fault(faults.CONFLICT_MARKERS, "", f"{name}:{line}", data, done=done, harmless=owned))
-    return marked
+    return marked + (heal_merged(workspace, fix=fix) if HANDOFF not in but else [])
+
+
+def heal_merged(workspace: Workspace, *, fix: bool) -> list[Fault]:
+    """Regenerate the page of a handoff of which git merged two versions. What it was is kept, since a person can have
+    edited one side, and is forgotten with the session that the page is about."""
+    page = publish.merged_page(workspace.where)
+    if page is None:
+        return []
+    if not fix:
+        return [Fault(faults.MERGED_VIEW, "", HANDOFF, harmless=True)]
+    streams = workspace.store.streams("sessions/")
+    named = (stream for stream in streams if f"session: {last_part(stream)}\n".encode() in page)
+    saved = publish.saved_as(next(named, PROJECT), os.path.basename(HANDOFF), publish.MERGED)
+    workspace.store.put(saved, page)
+    regenerate(workspace, ProjectFolder(os.path.dirname(workspace.where)), HANDOFF)
+    data = {"saved_as": saved}
+    return [Fault(faults.MERGED_VIEW, "", HANDOFF, data, done=faults.REGENERATED, harmless=True)]
 
 
 def _content(folder: ProjectFolder, name: str) -> bytes | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from holdfast.core import concepts
 from holdfast.core.stream import owner
 from holdfast.workspace.handle import Handle, Receipt
-from holdfast.workspace.reading import PersonReading, PersonState
+from holdfast.workspace.reading import PersonReading, PersonState, Reading
 
 
-class Person(Handle, PersonReading):
+class Person(Handle, PersonReading, Reading):
     """One user of a workspace. It may be shared by threads."""
 
     @property

@@ -7,15 +7,16 @@ from collections.abc import Iterable, Mapping
 from holdfast.core import concepts
 from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.workspace.decisions import DecisionCommands
-from holdfast.workspace.handle import Receipt
+from holdfast.workspace.handle import Handle
 from holdfast.workspace.model_builders import build
-from holdfast.workspace.reading import ProjectReading, ProjectState
+from holdfast.workspace.reading import ProjectReading, ProjectState, Reading
+from holdfast.workspace.receipt import Receipt
 
 if TYPE_CHECKING:
     from holdfast.workspace.models import BacklogItem
 
 
-class Project(DecisionCommands, ProjectReading):
+class Project(DecisionCommands, Handle, ProjectReading, Reading):
     """Backlog, standing orders, controls, facts and decisions of a workspace. It may be shared by threads."""
 
     def add_item(

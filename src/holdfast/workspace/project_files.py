@@ -14,10 +14,9 @@ from holdfast.errors import Forbidden, InvalidName
 from holdfast.fs import durable, posix
 from holdfast.fs.port import FileSystem
 from holdfast.git.refs import find_repository
-from holdfast.workspace import publish, scaffold
-from holdfast.workspace.discovery import FOLDER
+from holdfast.workspace import scaffold
+from holdfast.workspace.discovery import FOLDER, HANDOFF
 
-HANDOFF = publish.HANDOFF
 CONTINUE = ".continue-here.md"
 
 

@@ -6,11 +6,12 @@ import os
 from importlib import import_module
 
 from holdfast.core import codec, fold
-from holdfast.core.stream import PROJECT, flat, last_part
+from holdfast.core.stream import flat
 from holdfast.fs import durable, posix
 from holdfast.store.protocol import Fault, git_backed
 from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.views import seal
+from holdfast.workspace.discovery import HANDOFF
 
 if TYPE_CHECKING:
     from holdfast.workspace.session import Session
@@ -20,7 +21,6 @@ VIEWS = {"state.json": "state_json", "STATE.md": "state_md"}
 """The views of a session and the modules that make them, loaded when one has to be made."""
 
 
-HANDOFF = "handoff/latest.md"
 FREE, MARKED, MERGED, EDITED, LOST = "free", "marked", "merged", "edited", "lost"
 """What a view is that does not show the state: free to be regenerated (stale, empty, garbage, truncated), in conflict,
 merged by git from two versions, edited by a person, or the last one to show a commit."""
@@ -41,7 +41,7 @@ def publish(session: Session) -> list[Fault]:
         if not seal.is_current(present, working_set.commits):
             found += _replace(session, name, present, fix=False)
     working_set.verified = working_set.head
-    return found + _heal_page(session.workspace)
+    return found
 
 
 def check(workspace: Workspace, *, fix: bool, quick: bool = False) -> list[Fault]:
@@ -60,7 +60,7 @@ def check(workspace: Workspace, *, fix: bool, quick: bool = False) -> list[Fault
             else:
                 verdict, detail = judge(session, name, present)
                 found += _fault(session, name, verdict, detail) or [_stale(session, name, fixed=False)]
-    return found + _heal_page(workspace, fix=fix)
+    return found
 
 
 def _replace(session: Session, name: str, present: bytes | None, *, fix: bool) -> list[Fault]:
@@ -194,32 +194,14 @@ def state_at(session: Session, head: str) -> dict[str, Any]:
 # -- the page of a handoff --------------------------------------------------------------------------------
 
 
-def _heal_page(workspace: Workspace, *, fix: bool = True) -> list[Fault]:
-    """Regenerate ``handoff/latest.md`` if git merged two versions of it. Mostly there is none, which costs one call."""
-    top, folder = os.path.split(workspace.where)
+def merged_page(where: str) -> bytes | None:
+    """``handoff/latest.md`` if git merged two versions of it. Mostly there is none, which costs one call."""
+    top, folder = os.path.split(where)
     path = f"{top}/{HANDOFF}"
     if folder != ".state" or not posix.exists(path):
-        return []
+        return None
     try:
         present = durable.read_whole(posix, path)
     except OSError:
-        return []
-    if seal.condition(present) != "merged":
-        return []
-    from holdfast.store.faults import MERGED_VIEW, REGENERATED
-
-    if not fix:
-        return [Fault(MERGED_VIEW, "", HANDOFF, harmless=True)]
-    from holdfast.workspace.heal_pages import regenerate
-    from holdfast.workspace.project_files import ProjectFolder
-
-    saved = saved_as(_session_named(workspace, present), os.path.basename(HANDOFF), MERGED)
-    workspace.store.put(saved, present)
-    regenerate(workspace, ProjectFolder(top), HANDOFF)
-    return [Fault(MERGED_VIEW, "", HANDOFF, {"saved_as": saved}, done=REGENERATED, harmless=True)]
-
-
-def _session_named(workspace: Workspace, page: bytes) -> str:
-    """The stream that a page is about: what is kept of the page is forgotten with it."""
-    streams = workspace.store.streams("sessions/")
-    return next((s for s in streams if f"session: {last_part(s)}\n".encode() in page), PROJECT)
+        return None
+    return present if seal.condition(present) == "merged" else None

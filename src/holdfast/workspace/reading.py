@@ -79,7 +79,13 @@ class Reading:
         return self._look(lambda state: int(state["own"]))
 
 
-class SessionReading(Reading):
+if TYPE_CHECKING:
+    Base = Reading
+else:
+    Base = object  # whoever takes these properties in is a Reading itself
+
+
+class SessionReading(Base):
     """What can be read of a session."""
 
     __slots__ = ()
@@ -235,7 +241,7 @@ class SessionReading(Reading):
         return self._look(builders.compactions)
 
 
-class ProjectReading(Reading):
+class ProjectReading(Base):
     """What can be read of a project."""
 
     __slots__ = ()
@@ -268,7 +274,7 @@ class ProjectReading(Reading):
         return self._look(builders.controls)
 
 
-class PersonReading(Reading):
+class PersonReading(Base):
     """What can be read of a person."""
 
     __slots__ = ()
@@ -279,7 +285,7 @@ class PersonReading(Reading):
         return self._look(builders.preferences)
 
 
-class SessionState(SessionReading):
+class SessionState(SessionReading, Reading):
     """The state of a session at one version."""
 
     __slots__ = ("_state",)
@@ -291,7 +297,7 @@ class SessionState(SessionReading):
         return question(self._state)
 
 
-class ProjectState(ProjectReading):
+class ProjectState(ProjectReading, Reading):
     """The state of a project at one version."""
 
     __slots__ = ("_state",)
@@ -303,7 +309,7 @@ class ProjectState(ProjectReading):
         return question(self._state)
 
 
-class PersonState(PersonReading):
+class PersonState(PersonReading, Reading):
     """The state of a person at one version."""
 
     __slots__ = ("_state",)

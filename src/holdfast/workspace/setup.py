@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from holdfast.git import integration
 from holdfast.store.url import file_path, is_url
 from holdfast.typed import TYPE_CHECKING
 from holdfast.workspace import discovery, scaffold
@@ -12,14 +13,18 @@ if TYPE_CHECKING:
     from holdfast.workspace.workspace import Workspace
 
 
-def init(folder: str, *, given: bool = False) -> tuple[str, list[str]]:
+def init(folder: str, *, given: bool = False, track_views: bool = False) -> tuple[str, list[str]]:
     """Make a workspace in the project around ``folder`` (in ``folder`` itself if it was given).
 
+    With ``track_views``, git tracks views, which it does not by default.
     Returns the workspace's folder and the files that were made; none if there was a workspace already.
     """
     project = os.path.abspath(folder) if given else discovery.project_root(folder)
     root = os.path.join(project, discovery.FOLDER)
-    return root, scaffold.create(root)
+    made = scaffold.create(root)
+    if track_views:
+        integration.track_views(root)
+    return root, made
 
 
 def init_workspace(

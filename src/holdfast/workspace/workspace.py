@@ -433,7 +433,14 @@ class Workspace:
                 # The commit is stored and acknowledged; a view that cannot be written must not deny that.
                 data = {"problem": error.message}
                 found.append(Fault(UNWRITTEN_VIEW, handle.stream, handle.stream, data, harmless=True))
-        return found
+        return found + self._heal_page()
+
+    def _heal_page(self) -> list[Fault]:
+        if publish.merged_page(self.where) is None:
+            return []
+        from holdfast.workspace.heal_pages import heal_merged
+
+        return heal_merged(self, fix=True)
 
     def _mirror(self, stream: str) -> None:
         store = git_backed(self.store)

@@ -111,7 +111,7 @@ def _fail(error: HoldfastError, as_json: bool) -> int:
     from holdfast.edge.cli import hints
 
     if as_json:
-        from holdfast.edge.render import as_text
+        from holdfast.edge.cli.command import as_text
 
         sys.stdout.write(as_text({"ok": False, "error": error.as_json(hints.text)}))
     else:

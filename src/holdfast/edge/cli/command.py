@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Collection
 
-from holdfast.edge.render import as_text, columns
+from holdfast.edge.render import columns
 from holdfast.errors import HoldfastError, Usage
 from holdfast.typed import TYPE_CHECKING, Any, NoReturn, Record
 
@@ -329,3 +329,11 @@ def at_least(least: int) -> Callable[[str], int]:
         return number
 
     return whole_number
+
+
+def as_text(data: dict[str, Any]) -> str:
+    """A JSON object in one line; characters that the output cannot have are escaped."""
+    import json
+
+    plain = (getattr(sys.stdout, "encoding", None) or "utf-8").lower() not in ("utf-8", "utf8")
+    return json.dumps(data, ensure_ascii=plain) + "\n"

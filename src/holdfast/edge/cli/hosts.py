@@ -59,7 +59,7 @@ def install_output(done: Done, *, dry_run: bool = False) -> Output:
             lines.append(f"Created {done.workspace}.")
         lines.append(f"{names}: installed. To remove: holdfast uninstall {' '.join(done.hosts)}")
         lines += [NOTES[host] for host in done.hosts if host in NOTES]
-    if not done.everywhere:
+    if not done.portable:
         lines.append(
             f"holdfast is not on PATH, so the settings contain an absolute path: {done.command}. Put it on PATH and "
             "install again before you share these settings."

@@ -12,6 +12,7 @@ from holdfast.edge.render import paint
 from holdfast.errors import Usage
 
 _NAME = 11
+"""Width of a command's name."""
 
 
 def overview() -> str:

@@ -17,23 +17,23 @@ def _mcp_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _mcp(arguments: argparse.Namespace) -> Output:
-    from holdfast.edge.mcp.offer import Memory
-    from holdfast.edge.mcp.pool import Desk
+    from holdfast.edge.mcp.offer import WorkspaceOffer
+    from holdfast.edge.mcp.pool import WorkspacePool
     from holdfast.edge.mcp.protocol import Server
 
-    desk = Desk(arguments.workspace, arguments.session)
-    server = Server(Memory(desk))
+    pool = WorkspacePool(arguments.workspace, arguments.session)
+    server = Server(WorkspaceOffer(pool))
     try:
         if arguments.http:
             from holdfast.edge.mcp.http import serve_here
 
-            serve_here(server, desk, arguments.port)
+            serve_here(server, pool, arguments.port)
         else:
             from holdfast.edge.mcp.stdio import serve
 
             serve(server)
     finally:
-        desk.close()
+        pool.close()
     return Output("", {})
 
 

@@ -1,4 +1,4 @@
-"""Every command with the module that it is in, and what help says about all of them."""
+"""The commands in groups, the module of each, and what the help says of all of them."""
 
 from __future__ import annotations
 
@@ -99,16 +99,6 @@ GROUPS = {
 }
 COMMANDS = {name: module for group in GROUPS.values() for name, module in group.items()}
 
-
-def load(name: str) -> Command:
-    """The command of that name."""
-    from importlib import import_module
-
-    module = import_module(f"holdfast.edge.cli.{COMMANDS[name]}")
-    command: Command = module.COMMANDS[name]
-    return command
-
-
 EXIT_STATUS = (
     (0, "fine"),
     (1, "a check found something, or a rule refused"),
@@ -125,3 +115,12 @@ EXAMPLE = (
     'holdfast decide "Move to SQLite" --because "8 writers" --action "migrate"',
     'holdfast settle D-1 "migrated, 214 rows"',
 )
+
+
+def load(name: str) -> Command:
+    """The command of that name."""
+    from importlib import import_module
+
+    module = import_module(f"holdfast.edge.cli.{COMMANDS[name]}")
+    command: Command = module.COMMANDS[name]
+    return command

@@ -1,10 +1,10 @@
 """``holdfast hook HOST [EVENT]``: called by an agent host at every event, with its JSON on standard input.
 
-A host must never be broken by its memory: whatever goes wrong here, the status is 0, the answer is a valid one of
-that host, and one line goes into ``local/hooks.log``, which ``holdfast doctor`` shows. The host's environment, which
-holds its keys, is never stored.
+A hook must never break its host: on any error the exit status is 0, the output is valid for that host, and one line
+goes to ``local/hooks.log``, which ``holdfast doctor`` shows. The host's environment, which contains its keys, is never
+stored.
 
-This is a way in of its own, beside the command line: no argument parser is loaded.
+A separate entry point from the command line: no argument parser is loaded.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from holdfast.edge.hooks.hosts import Host
 
 LARGEST = 64 << 20
-"""Bytes of a payload that are read."""
+"""The most bytes of a payload that are read."""
 SECONDS = 8
-"""A hook that waits longer gives up: the host waits for it."""
+"""The time limit of a hook: the host waits for it."""
 
 
 def run(arguments: list[str]) -> int:
-    """Answer one call; always 0."""
+    """Answer one call; always return 0."""
     sys.stdout.buffer.write(answered(arguments).encode("utf-8", "replace"))
     sys.stdout.buffer.flush()
     return 0
 
 
 def answered(arguments: list[str]) -> str:
-    """What to say to the host that calls, in its own dialect. Never raises."""
+    """The output for the calling host, in its own dialect. Never raises."""
     try:
         return _answer(arguments, sys.stdin.buffer.read(LARGEST + 1))
     except Exception as error:
@@ -45,7 +45,7 @@ def _answer(arguments: list[str], raw: bytes) -> str:
 
     named, name = [*arguments, "", ""][:2]
     if named not in hosts.NAMES:
-        raise ValueError(f"there is no host {named[:40]!r}; there are: {', '.join(hosts.NAMES)}")
+        raise ValueError(f"unknown host {named[:40]!r}; known hosts: {', '.join(hosts.NAMES)}")
     payload, unread = _payload(raw)
     caller = hosts.caller(named, payload)
     host = hosts.load(caller)
@@ -60,22 +60,22 @@ def _answer(arguments: list[str], raw: bytes) -> str:
 
 
 def _payload(raw: bytes) -> tuple[Payload, Exception | None]:
-    """The object that the host sent; an empty one and the reason if there is none."""
+    """Parse the payload; an empty object and the error if it is invalid."""
     import json
 
     if not raw.strip():
-        return {}, None  # a host that died before it wrote; or a person who tries it out
+        return {}, None  # the host died before it wrote, or a person tries the command
     try:
         found: Any = json.loads(raw.decode("utf-8", "replace")) if len(raw) <= LARGEST else None
     except (ValueError, RecursionError) as error:
         return {}, error
     if not isinstance(found, dict):
-        return {}, ValueError(f"the payload of {len(raw):,} bytes is no JSON object")
+        return {}, ValueError(f"the payload of {len(raw):,} bytes is not a JSON object")
     return found, None
 
 
 def _where(host: Host, event: Event) -> str:
-    """The folder that the host works in: the project's, whatever folder the agent has moved to."""
+    """The project folder of the host, even if the agent changed directory."""
     for folder in (os.environ.get(host.PROJECT) if host.PROJECT else None, event.folder):
         if folder and os.path.isabs(folder) and os.path.isdir(folder):
             return folder
@@ -91,7 +91,7 @@ def _handled(name: str, host: Host, event: Event, where: str) -> str:
         with _Deadline():
             return handle(name, host, event, os.environ.get("HOLDFAST_URL") or where)
     except NoWorkspace:
-        return ""  # no memory is kept here
+        return ""  # no workspace here
     except Exception as error:
         _note(where, f"{name} {event.name}", error)
         return ""
@@ -103,20 +103,20 @@ def _note(where: str, what: str, error: Exception) -> None:
     note(where, what, error)
 
 
-class _Late(Exception):
+class _TimedOut(Exception):
     """The hook took too long."""
 
 
 class _Deadline:
-    """Ends what takes too long, such as the wait for a lock that a stopped process holds."""
+    """A time limit, for example on waiting for a lock that a stopped process holds."""
 
     def __enter__(self) -> None:
         import signal
 
         try:
-            self._before = signal.signal(signal.SIGALRM, self._ring)
+            self._before = signal.signal(signal.SIGALRM, self._expire)
         except ValueError:
-            self._before = None  # not in the main thread: whoever calls has a deadline of its own
+            self._before = None  # not in the main thread: the caller has its own time limit
             return
         signal.alarm(SECONDS)
 
@@ -128,5 +128,5 @@ class _Deadline:
             signal.signal(signal.SIGALRM, self._before)
 
     @staticmethod
-    def _ring(*_: object) -> None:
-        raise _Late(f"no end after {SECONDS} seconds")
+    def _expire(*_: object) -> None:
+        raise _TimedOut(f"timed out after {SECONDS} s")

@@ -1,8 +1,8 @@
 """Claude Code.
 
-Texts reach the model nested in ``hookSpecificOutput`` at SessionStart, UserPromptSubmit and PostToolUse. What
-PreCompact prints as plain text is put before the summariser; nested it would be an error. At Stop a text would make
-the agent go on, so nothing is said there. A text of more than 10,000 UTF-16 units is replaced by a preview.
+Context reaches the model nested in ``hookSpecificOutput`` at SessionStart, UserPromptSubmit and PostToolUse. Plain
+text from PreCompact goes to the summariser; nested output is an error there. Output at Stop would make the agent
+continue, so there is none. Context over 10,000 UTF-16 units is replaced by a preview.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ KINDS = {
 }
 PROJECT = "CLAUDE_PROJECT_DIR"
 AGAIN_AT_PROMPT = False
-"""Whether the brief has to be given with the next prompt after a compaction: here SessionStart comes again."""
+"""Whether the brief must come with the first prompt after a compaction: here SessionStart fires again."""
 COUNT_BEFORE = ""
 _ASKED = ("", "user", "sdk")
-"""Sources of prompts that a person or a program wrote, and not the host itself."""
+"""Sources of prompts from a person or a program rather than from the host itself."""
 
 
 def size(said: str) -> int:
-    """How long the host takes a text to be."""
+    """The length of a text as the host counts it."""
     return len(said.encode("utf-16-le", "surrogatepass")) // 2
 
 
@@ -54,11 +54,11 @@ CAP = 9_900
 
 
 def read(payload: Payload, name: str) -> Event:
-    """The event in a payload."""
+    """Parse a payload."""
     name = text(payload, "hook_event_name", "hookEventName", cap=ID_CAP) or name
     kind = KINDS.get(name, OTHER)
     if kind == STOP and text(payload, "agent_id"):
-        kind = OTHER  # a subagent's turn is not the session's
+        kind = OTHER  # the turn of a subagent is not the session's
     if kind == PROMPT and text(payload, "source") not in _ASKED:
         kind = OTHER
     message = text(payload, "last_assistant_message")
@@ -85,7 +85,7 @@ def read(payload: Payload, name: str) -> Event:
 
 
 def of_tool(event: Event, payload: Payload) -> Event:
-    """The event with what its tool did."""
+    """Add what the tool did to an event."""
     tool, given = text(payload, "tool_name", cap=ID_CAP), payload.get("tool_input")
     if event.name == "PostToolUseFailure":
         command = tools.command_of(given) if isinstance(given, dict) and tools.is_shell(tool) else ""
@@ -103,13 +103,13 @@ def of_tool(event: Event, payload: Payload) -> Event:
 
 
 def answer(event: Event, said: str) -> str:
-    """What to print so that the host takes a text in; empty where it would not."""
+    """The output that makes the host inject a text; empty where it would not."""
     if event.kind == COMPACTING:
         return said
     return nested(event, said) if event.kind in (START, PROMPT, TOOL) else ""
 
 
 def nested(event: Event, said: str) -> str:
-    """The form of Claude Code and of those that follow it."""
+    """The output format of Claude Code and compatible hosts."""
     inside = {"hookEventName": event.name, "additionalContext": said}
     return json.dumps({"hookSpecificOutput": inside}, ensure_ascii=False)

@@ -1,8 +1,8 @@
 """Codex.
 
-As Claude Code, but stricter: one key too many in the answer and the whole answer is dropped, and nothing of
-PreCompact is heard. A text of more than 10,000 bytes (counted as 2,500 tokens) loses its middle. PostToolUse does not
-tell whether a command failed.
+Like Claude Code, but stricter: an unknown key makes Codex drop the whole output, and output of PreCompact is ignored.
+The middle of a text over 10,000 bytes (counted as 2,500 tokens) is cut. PostToolUse does not say whether a command
+failed.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ CAP = 9_900
 
 
 def size(said: str) -> int:
-    """How long the host takes a text to be."""
+    """The length of a text as the host counts it."""
     return len(said.encode("utf-8", "surrogatepass"))
 
 
 def read(payload: Payload, name: str) -> Event:
-    """The event in a payload."""
+    """Parse a payload."""
     return claude.read(payload, name)
 
 
 def answer(event: Event, said: str) -> str:
-    """What to print so that the host takes a text in; empty where it would not."""
+    """The output that makes the host inject a text; empty where it would not."""
     return claude.nested(event, said) if event.kind in (START, PROMPT, TOOL) else ""

@@ -1,9 +1,9 @@
 """GitHub Copilot CLI.
 
-Only ``additionalContext`` at the top of the answer is heard, at the start, with a prompt and after a tool. Payloads of
-camelCase events do not name the event, so the command does; hooks out of a project's ``.claude/settings.json`` get
-payloads that look like those of Claude Code, with a timestamp. No start follows a compaction: the brief is given again
-with the next prompt. On resume a prompt may come before the start.
+Only top-level ``additionalContext`` is used: at the start, with a prompt and after a tool. Payloads of camelCase events
+do not name the event, so the command does. Hooks from a project's ``.claude/settings.json`` get payloads like those of
+Claude Code, with a timestamp. No start follows a compaction, so the brief comes with the next prompt. On resume a
+prompt may precede the start.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ CAP = 9_900
 
 
 def size(said: str) -> int:
-    """The host has no cap of its own."""
+    """The host has no limit."""
     return len(said)
 
 
 def _guess(payload: Payload) -> str:
-    """The event of a payload that does not name it."""
+    """Guess the event of a payload that does not name it."""
     for field, name in (
         ("toolResult", "postToolUse"),
         ("toolArgs", "preToolUse"),
@@ -72,7 +72,7 @@ def _guess(payload: Payload) -> str:
 
 
 def read(payload: Payload, name: str) -> Event:
-    """The event in a payload."""
+    """Parse a payload."""
     name = text(payload, "hook_event_name", cap=ID_CAP) or name or _guess(payload)
     kind = KINDS.get(name, OTHER)
     error = part(payload, "error")
@@ -109,7 +109,7 @@ def _of_tool(event: Event, payload: Payload) -> Event:
 
 
 def answer(event: Event, said: str) -> str:
-    """What to print so that the host takes a text in; empty where it would not."""
+    """The output that makes the host inject a text; empty where it would not."""
     if event.kind not in (START, PROMPT, TOOL):
         return ""
     return json.dumps({"additionalContext": said}, ensure_ascii=False)

@@ -1,8 +1,8 @@
-"""Cursor. Written from documented field names: it cannot be run in tests.
+"""Cursor. Follows the documented field names; it cannot be run in tests.
 
-``additional_context`` is taken at the start of a session only; every answer is one JSON object. Failed commands are
-not told of: afterShellExecution has no exit status. No start follows a compaction, and prompts take no text: the
-agent is told by the rules in AGENTS.md to ask for the brief.
+``additional_context`` is used at the start of a session only; every output is one JSON object. Failed commands are not
+reported: afterShellExecution has no exit status. No start follows a compaction, and prompts take no context: the rules
+in AGENTS.md tell the agent to ask for the brief.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ KINDS = {
     "preCompact": COMPACTING,
     "stop": STOP,
     "sessionEnd": END,
-    # What Claude Code calls them: Cursor can be told to run the hooks of .claude/settings.json.
+    # The names of Claude Code: Cursor can be configured to run the hooks of .claude/settings.json.
     "SessionStart": START,
     "UserPromptSubmit": PROMPT,
     "PreCompact": COMPACTING,
@@ -44,12 +44,12 @@ CAP = 9_900
 
 
 def size(said: str) -> int:
-    """No cap is documented."""
+    """No limit is documented."""
     return len(said)
 
 
 def read(payload: Payload, name: str) -> Event:
-    """The event in a payload."""
+    """Parse a payload."""
     name = text(payload, "hook_event_name", cap=ID_CAP) or name
     roots = payload.get("workspace_roots")
     root = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
@@ -70,6 +70,6 @@ def read(payload: Payload, name: str) -> Event:
 
 
 def answer(event: Event, said: str) -> str:
-    """What to print so that the host takes a text in; an empty object where it would not."""
+    """The output that makes the host inject a text; an empty object where it would not."""
     said_here = said and event.kind == START
     return json.dumps({"additional_context": said} if said_here else {}, ensure_ascii=False)

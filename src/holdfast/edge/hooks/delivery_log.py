@@ -1,6 +1,6 @@
-"""What each conversation was told already, so that nothing is said twice.
+"""The delivery log: what each conversation received, so that nothing is delivered twice.
 
-A note of this place: if it is lost, something is said once more.
+A local cache: if it is lost, something is delivered again.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from holdfast.typed import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from holdfast.workspace.workspace import Workspace
 
-NOTE = "local/hooks/told"
+NOTE = "local/hooks/delivered"
 CONVERSATIONS = 64
 ALERTS = 32
 
 
-class Told:
-    """What one conversation was told."""
+class DeliveryLog:
+    """The deliveries to one conversation."""
 
     def __init__(self, workspace: Workspace, conversation: str) -> None:
         self._workspace = workspace
@@ -33,23 +33,23 @@ class Told:
         self._mine: dict[str, Any] = mine if isinstance(mine, dict) else {}
 
     def compactions(self) -> int:
-        """How many compactions there had been when the conversation was last given the brief; -1 if it never was."""
+        """The number of compactions when the conversation last received the brief; -1 if it never did."""
         found = self._mine.get("compactions")
         return found if isinstance(found, int) else -1
 
     def transcript(self) -> int:
-        """How large the transcript was when the conversation was last given the brief."""
+        """The size of the transcript when the conversation last received the brief."""
         found = self._mine.get("transcript")
         return found if isinstance(found, int) else 0
 
     def briefed(self, compactions: int, transcript: int = 0) -> None:
-        """The conversation has the brief."""
+        """Record that the conversation received the brief."""
         if (self.compactions(), self.transcript()) != (compactions, transcript):
             self._mine |= {"compactions": compactions, "transcript": transcript}
             self._save()
 
-    def news(self, lines: list[str]) -> list[str]:
-        """Those of the lines that the conversation was not told yet; from now on it was."""
+    def undelivered(self, lines: list[str]) -> list[str]:
+        """The lines that the conversation has not received yet; they are recorded as delivered."""
         known = self._mine.get("alerts")
         known = known if isinstance(known, list) else []
         new = [line for line in lines if digest(line) not in known]

@@ -1,16 +1,16 @@
-"""What happened in an agent host, in one form for all hosts.
+"""Events of agent hosts, in one form for all hosts.
 
-| kind | the host says |
+| kind | meaning |
 | --- | --- |
-| start | a conversation begins or goes on: ``source`` is startup, resume, clear, compact, fork or the like |
-| prompt | somebody asked for something |
+| start | a conversation starts or resumes: ``source`` is startup, resume, clear, compact, fork or similar |
+| prompt | a prompt was submitted |
 | tool | a tool was used: files were edited, a command failed |
 | compacting | the context is about to be compacted |
-| compacted | it was compacted; ``summary`` if the host tells it |
-| stop | a turn has ended, well or not |
+| compacted | it was compacted; ``summary`` if the host provides it |
+| stop | a turn has ended, successfully or not |
 | end | the conversation has ended |
-| system | the host asks for what belongs into every request (OpenCode) |
-| other | anything else; nothing is done |
+| system | the host asks for the text of every system prompt (OpenCode) |
+| other | anything else; ignored |
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ Payload = dict[str, Any]
 
 ID_CAP = 200
 TEXT_CAP = 100_000
-"""Characters of one field that are looked at."""
+"""The most characters of one field that are used."""
 MOST = 20
-"""Files and tasks of one event that are looked at."""
+"""The most files and tasks of one event that are used."""
 
 
 class Event(Record):
@@ -42,33 +42,33 @@ class Event(Record):
 
     kind: str
     name: str
-    """The host's own name of the event."""
+    """The host's name of the event."""
     host_session: str
-    """The host's own id of the conversation; empty if it did not say."""
+    """The host's id of the conversation; empty if unknown."""
     folder: str
-    """Where the host works; empty if it did not say."""
+    """The host's working directory; empty if unknown."""
     key: str = ""
-    """The host's own id of this event: the same one twice is the same event. Empty if there is none."""
+    """The host's id of this event, for deduplication; empty if there is none."""
     source: str = ""
     prompt: str = ""
     trigger: str = ""
     summary: str = ""
     message: str = ""
-    """The last words of the agent, or the error that ended the turn."""
+    """The last message of the agent, or the error that ended the turn."""
     in_flight: tuple[str, ...] = ()
     """What was still running."""
     edited: tuple[str, ...] = ()
-    """Files that a tool wrote, as the host names them."""
+    """Files that a tool wrote, as named by the host."""
     command: str = ""
     """A shell command that failed."""
     output: str = ""
-    """What it said."""
+    """Its output."""
     transcript: str = ""
-    """The file that grows with the conversation, of hosts that do not tell of compactions."""
+    """The transcript file, for hosts that do not report compactions."""
 
 
 def text(payload: Payload, *names: str, cap: int = TEXT_CAP) -> str:
-    """The first text under one of the names; empty for whatever is no text."""
+    """The first string under one of the names; empty for any other type."""
     for name in names:
         found = payload.get(name)
         if isinstance(found, str) and found:
@@ -77,7 +77,7 @@ def text(payload: Payload, *names: str, cap: int = TEXT_CAP) -> str:
 
 
 def part(payload: Payload, *names: str) -> Payload:
-    """The first object under one of the names; empty for whatever is no object."""
+    """The first object under one of the names; empty for any other type."""
     for name in names:
         found = payload.get(name)
         if isinstance(found, dict):

@@ -1,10 +1,10 @@
 """Gemini CLI.
 
-Texts reach the model nested at SessionStart, BeforeAgent and AfterTool; plain text is an error. PreCompress fires
-before every request, whether or not anything is compressed, and its answer is ignored: only a compression that the
-user asked for is known to be one, and the brief is given again with the prompt after it. As others may have happened,
-it is also given again when the transcript has grown by so much that one is likely. With ``-p`` the prompt that
-BeforeAgent is given holds what SessionStart injected, between ``<hook_context>`` tags.
+Context reaches the model nested at SessionStart, BeforeAgent and AfterTool; plain text is an error. PreCompress fires
+before every request, whether or not anything is compressed, and its output is ignored. So only a compression that the
+user requested is certain; the brief comes with the prompt after it. The brief is also repeated when the transcript has
+grown so much that an automatic compression is likely. With ``-p`` the prompt of BeforeAgent contains what SessionStart
+injected, between ``<hook_context>`` tags.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ _OPEN, _CLOSE = "<hook_context>", "</hook_context>"
 
 
 def size(said: str) -> int:
-    """The host has no cap of its own."""
+    """The host has no limit."""
     return len(said)
 
 
 def read(payload: Payload, name: str) -> Event:
-    """The event in a payload."""
+    """Parse a payload."""
     name = text(payload, "hook_event_name", cap=ID_CAP) or name
     kind = KINDS.get(name, OTHER)
     event = Event(
@@ -64,7 +64,7 @@ def read(payload: Payload, name: str) -> Event:
 
 
 def _asked(prompt: str) -> str:
-    """The prompt without what hooks put before it."""
+    """The prompt without what hooks injected before it."""
     before, opened, rest = prompt.partition(_OPEN)
     if not opened or before.strip():
         return prompt
@@ -84,5 +84,5 @@ def _of_tool(event: Event, payload: Payload) -> Event:
 
 
 def answer(event: Event, said: str) -> str:
-    """What to print so that the host takes a text in; empty where it would not."""
+    """The output that makes the host inject a text; empty where it would not."""
     return claude.nested(event, said) if event.kind in (START, PROMPT, TOOL) else ""

@@ -1,4 +1,4 @@
-"""The one right thing for each event. Returns the text to put before the model; empty for none."""
+"""Handle each kind of event. A handler returns the text to inject into the model's context; empty for none."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from holdfast.core import contested, timestamps
 from holdfast.edge.hooks import event as events
 from holdfast.edge.hooks.event import Event
-from holdfast.edge.hooks.sanitise import admitted
+from holdfast.edge.hooks.sanitise import sanitised
 from holdfast.errors import HoldfastError, NoSession
 from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.workspace import capture
@@ -20,22 +20,19 @@ if TYPE_CHECKING:
     from holdfast.workspace.session import Session
     from holdfast.workspace.workspace import Workspace
 
-FRESH = (
-    "holdfast keeps the memory of this project in .state/, and no work is under way: the first prompt begins a "
-    "session.\n"
-)
+FRESH = "holdfast stores the memory of this project in .state/. No session is open: the first prompt starts one.\n"
 HOW = (
     "Before you act on a decision: `holdfast decide TEXT --because WHY`; afterwards: `holdfast settle ID OUTCOME`. "
     "`holdfast brief` shows this again.\n"
 )
 AWAY_MS = 1_800_000
-"""A conversation whose session nobody wrote to for so long was away."""
+"""A conversation counts as away if nobody wrote to its session for this long."""
 GROWN = 400_000
-"""Bytes of transcript, some 100,000 tokens, after which a host that does not tell may have compacted."""
+"""Growth of the transcript in bytes (about 100,000 tokens) after which a host may have compacted unreported."""
 
 
 class Call:
-    """One call of a hook: the host, its event, the workspace."""
+    """One hook call: the host, its event, the workspace."""
 
     def __init__(self, name: str, host: Host, workspace: Workspace, event: Event) -> None:
         self.name = name
@@ -50,13 +47,13 @@ class Call:
         return self.event.host_session or "unnamed"
 
     def op(self, *words: str) -> str:
-        """An operation id: the same event of the same conversation has the same one."""
+        """An operation id that is the same for the same event of the same conversation."""
         from holdfast.edge.hooks.delivery_log import digest
 
         return f"hook:{self.name}:{digest(self.conversation)}:{':'.join(words)}"[:200]
 
     def session(self) -> Session | None:
-        """The session that the conversation works on; None if there is none to go on with."""
+        """The session of the conversation; None if there is none to continue."""
         workspace = self.workspace
         try:
             found = workspace.for_host(self.name, self.conversation).session
@@ -71,10 +68,10 @@ class Call:
         return self._agreed(found, current)
 
     def _agreed(self, mine: Session, current: str | None) -> Session:
-        """One of two sessions: the conversation's, and the one that commands in this worktree would act on.
+        """Choose between the conversation's session and the current one of this worktree.
 
-        Sessions are started and chosen by people and agents, so if that has happened in the midst of a conversation,
-        the other one is what the work is about now. A conversation that was away takes its own session up again.
+        If a person or an agent switched to another session during the conversation, that session wins. A conversation
+        that was away resumes its own.
         """
         workspace = self.workspace
         updated = mine.peek().state["updated"]
@@ -90,7 +87,7 @@ class Call:
         return workspace.switch(f"{mine.user}/{mine.id}")
 
     def begun(self, goal: str) -> Session:
-        """The session that the conversation works on; a new one with that goal if there is none."""
+        """The session of the conversation; a new one with that goal if there is none."""
         found = self.session()
         if found is None:
             found = self.workspace.start(goal, op=self.op("start"))
@@ -104,15 +101,15 @@ class Call:
     # -- presence -----------------------------------------------------------------------------------------
 
     def present(self, session: Session) -> None:
-        """Say that the host is at work on the session."""
+        """Record the host's presence on the session."""
         try:
             self.workspace.presence.beat(f"{session.user}/{session.id}")
         except (HoldfastError, OSError):
-            pass  # presence is a courtesy; what is recorded does not depend on it
+            pass  # presence is optional
 
 
 def handle(name: str, host: Host, event: Event, where: str) -> str:
-    """Do what an event asks for; returns the text to put before the model."""
+    """Handle an event; return the text to inject."""
     act = _ACTS.get(event.kind)
     if act is None:
         return ""
@@ -124,10 +121,10 @@ def handle(name: str, host: Host, event: Event, where: str) -> str:
             workspace.presence = of_program(workspace)
         except HoldfastError:
             pass
-        return act(Call(name, host, workspace, admitted(workspace, event)))
+        return act(Call(name, host, workspace, sanitised(workspace, event)))
 
 
-# -- what each event asks for ---------------------------------------------------------------------------------
+# -- one handler per kind of event ----------------------------------------------------------------------------
 
 
 def _start(call: Call) -> str:
@@ -145,7 +142,7 @@ def _system(call: Call) -> str:
 
 
 def _brief(call: Call, session: Session) -> str:
-    from holdfast.edge.hooks.delivery_log import Told
+    from holdfast.edge.hooks.delivery_log import DeliveryLog
     from holdfast.views.brief import DEFAULT, LEAST
     from holdfast.workspace.handover import make_brief
 
@@ -156,12 +153,12 @@ def _brief(call: Call, session: Session) -> str:
             break
         budget = max(LEAST, min(budget - 100, budget * host.CAP // host.size(text)))
     count = session.peek().state["compactions"]["count"]
-    Told(call.workspace, call.conversation).briefed(count, _length(call.event.transcript))
+    DeliveryLog(call.workspace, call.conversation).briefed(count, _length(call.event.transcript))
     return cut(host, text)
 
 
 def cut(host: Host, text: str) -> str:
-    """The text up to the last whole line that the host takes in."""
+    """The text up to the last whole line within the host's limit."""
     while host.size(text) > host.CAP:
         lines = text.splitlines(keepends=True)
         shorter = "".join(lines[:-1]) if len(lines) > 1 else text[: len(text) // 2]
@@ -170,7 +167,7 @@ def cut(host: Host, text: str) -> str:
 
 
 def is_asked(prompt: str) -> bool:
-    """Whether somebody wrote it: hosts also send commands and notices of their own."""
+    """Whether a person or program wrote the prompt: hosts also send their own commands and notices."""
     begin = prompt.lstrip()[:1]
     return bool(begin) and begin not in "/<"
 
@@ -188,18 +185,18 @@ def _prompt(call: Call) -> str:
     state = session.peek().state
     capture.prompted(session, event.prompt, wall_clock(), call.op("prompt", event.key) if event.key else None)
     if call.host.AGAIN_AT_PROMPT and (state["compactions"]["count"] or event.transcript):
-        from holdfast.edge.hooks.delivery_log import Told
+        from holdfast.edge.hooks.delivery_log import DeliveryLog
 
-        told = Told(call.workspace, call.conversation)
-        # A conversation that nobody briefed yet has its start before it, or behind it.
-        lost = -1 < told.compactions() < state["compactions"]["count"]
-        if lost or _length(event.transcript) > told.transcript() + GROWN:
+        delivered = DeliveryLog(call.workspace, call.conversation)
+        # A conversation without a brief yet gets it at its start, which may come before or after this prompt.
+        lost = -1 < delivered.compactions() < state["compactions"]["count"]
+        if lost or _length(event.transcript) > delivered.transcript() + GROWN:
             return _brief(call, session)
     return _news(call, state)
 
 
 def _length(transcript: str) -> int:
-    """How large a transcript is; 0 if it cannot be told."""
+    """The size of a transcript; 0 if unknown."""
     try:
         return os.path.getsize(transcript) if os.path.isabs(transcript) else 0
     except (OSError, ValueError):
@@ -210,7 +207,7 @@ def _news(call: Call, state: dict[str, Any]) -> str:
     contests = contested.contests(state["registers"])
     if not contests:
         return ""
-    from holdfast.edge.hooks.delivery_log import Told
+    from holdfast.edge.hooks.delivery_log import DeliveryLog
     from holdfast.views.fence import RULE, fenced, token
 
     lines = []
@@ -220,7 +217,7 @@ def _news(call: Call, state: dict[str, Any]) -> str:
             f"holdfast: CONTESTED {token(contest['name'])}: {fenced(str(contest['value']), 100)}, but somebody else "
             f"has set {rivals}. Set it again to settle it."
         )
-    new = Told(call.workspace, call.conversation).news(lines)
+    new = DeliveryLog(call.workspace, call.conversation).undelivered(lines)
     return "\n".join([*new, RULE]) + "\n" if new else ""
 
 
@@ -236,7 +233,7 @@ def _tool(call: Call) -> str:
 
 
 def _shared(call: Call, session: Session, changed: list[str]) -> str:
-    """Claim edited files; somebody else who is at work on one of them is told of, once."""
+    """Claim edited files; report once if somebody else has claimed one of them."""
     call.present(session)
     files = session.files
     try:
@@ -247,16 +244,16 @@ def _shared(call: Call, session: Session, changed: list[str]) -> str:
         )
     except (HoldfastError, OSError):
         return ""
-    from holdfast.edge.hooks.delivery_log import Told
+    from holdfast.edge.hooks.delivery_log import DeliveryLog
     from holdfast.views.fence import fenced, token
 
     lines = [
-        f"holdfast: {token(other['by'])} is at work on {fenced(other['claimed'], 160)} too, since "
+        f"holdfast: {token(other['by'])} is also working on {fenced(other['claimed'], 160)}, since "
         f"{token(other['since'][:16])} (`holdfast who`)."
         for other in taken[:5]
         if other["state"] == "alive" and other["by"] not in own
     ]
-    new = Told(call.workspace, call.conversation).news(lines) if lines else []
+    new = DeliveryLog(call.workspace, call.conversation).undelivered(lines) if lines else []
     return "\n".join(new) + "\n" if new else ""
 
 
@@ -289,7 +286,7 @@ def _stop(call: Call) -> str:
 def _end(call: Call) -> str:
     session = call.session()
     if session is not None:
-        call.workspace.touch(session)  # the views are made anew on the way out
+        call.workspace.touch(session)  # the views are regenerated on close
     return ""
 
 

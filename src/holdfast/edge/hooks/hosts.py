@@ -1,7 +1,7 @@
-"""Which host is calling: the one that the command names, unless the payload shows that it is another.
+"""Which host is calling: the one that the command names, unless the payload shows another.
 
 Hosts read each other's settings: Copilot CLI, VS Code and Cursor run the hooks of a project's ``.claude`` folder, and
-VS Code those that were made for Copilot CLI. The answer must be in the dialect of whoever really asks.
+VS Code those of Copilot CLI. The output must be in the dialect of the actual caller.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _GEMINI = frozenset(
 
 
 class Host(Protocol):
-    """What the module of a host has."""
+    """The interface of a host's module."""
 
     PROJECT: str
-    """The environment variable that names the project's folder; empty if there is none."""
+    """The environment variable with the project's folder; empty if there is none."""
     AGAIN_AT_PROMPT: bool
-    """Whether the brief is given with the first prompt after a compaction, as no start follows it."""
+    """Whether the brief comes with the first prompt after a compaction, because no start follows it."""
     COUNT_BEFORE: str
-    """Which compactions are counted when they are about to happen, as the host does not tell when they are done:
-    ``all``, those with this trigger, or none."""
+    """Which compactions are counted before they happen, because the host does not report their end: ``all``, those with
+    this trigger, or none."""
     CAP: int
 
     def size(self, said: str) -> int: ...
@@ -53,7 +53,7 @@ def load(name: str) -> Host:
 def caller(named: str, payload: Payload) -> str:
     """The host that is calling."""
     if named == "opencode":
-        return named  # only our own plug-in calls it
+        return named  # only our own plug-in calls this
     if "cursor_version" in payload or ("conversation_id" in payload and "workspace_roots" in payload):
         return "cursor"
     if "hookEventName" in payload:
@@ -62,7 +62,7 @@ def caller(named: str, payload: Payload) -> str:
         return "copilot"
     if "timestamp" in payload:
         name = str(payload.get("hook_event_name"))
-        # Both have a transcript, but at the start and the end only Gemini CLI tells where it is.
+        # Both have a transcript, but at the start and the end only Gemini CLI gives its path.
         at_the_edge = name in ("SessionStart", "SessionEnd") and "transcript_path" in payload
         return "gemini" if at_the_edge or name in _GEMINI else "copilot"
     if "turn_id" in payload:

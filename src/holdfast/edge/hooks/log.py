@@ -1,11 +1,11 @@
-"""The log of what went wrong in hooks: ``local/hooks.log`` of the workspace. Bounded, for this place alone."""
+"""The error log of hooks: ``local/hooks.log`` of the workspace. Bounded and never tracked."""
 
 from __future__ import annotations
 
 import os
 
 LARGEST = 64_000
-"""Bytes; the older half is dropped when it is full."""
+"""The size limit in bytes; the older half is dropped when it is reached."""
 
 
 def note(where: str, what: str, error: Exception) -> None:
@@ -19,7 +19,7 @@ def note(where: str, what: str, error: Exception) -> None:
 
         path = os.path.join(find(where), *HOOK_LOG.split("/"))
         if os.path.islink(os.path.dirname(path)):
-            return  # out of the workspace
+            return  # outside of the workspace
         said = f"{iso(wall_clock())} {what}: {type(error).__name__}: {error}"
         line = " ".join(visible(said).split())[:400] + "\n"
         os.makedirs(os.path.dirname(path), exist_ok=True)

@@ -1,15 +1,15 @@
-"""OpenCode, by way of the plug-in ``holdfast.ts``.
+"""OpenCode, through the plug-in ``holdfast.ts``.
 
-The plug-in writes one JSON object to standard input for each of its hooks that matters::
+For each relevant hook the plug-in writes one JSON object to standard input::
 
     {"hook": "chat.message", "directory": "/the/project", "input": …, "output": …}
 
 ``hook`` is the name of the plug-in hook (``event`` for events, whose object is ``input``), ``input`` and ``output`` are
-its two arguments. The answer is one JSON object: ``{"context": "…"}`` is text to put before the model, ``{}`` is
-nothing. Text comes back for two hooks:
+its two arguments. The output is one JSON object: ``{"context": "…"}`` is text to inject, ``{}`` is none. Two hooks
+return text:
 
-* ``experimental.chat.system.transform``: push it to ``output.system``. It is called for every request, so the plug-in
-  asks once per session and keeps the answer until ``session.compacted`` or a new process.
+* * ``experimental.chat.system.transform``: push it to ``output.system``. It is called for every request, so the plug-in
+  asks once per session and caches the text until ``session.compacted`` or a new process.
 * ``experimental.session.compacting``: push it to ``output.context``, for the summariser.
 """
 
@@ -54,12 +54,12 @@ CAP = 9_900
 
 
 def size(said: str) -> int:
-    """The host has no cap of its own."""
+    """The host has no limit."""
     return len(said)
 
 
 def read(payload: Payload, name: str) -> Event:
-    """The event in a payload."""
+    """Parse a payload."""
     name = text(payload, "hook", cap=ID_CAP) or name
     given, made = part(payload, "input"), part(payload, "output")
     inside, message = given, ""
@@ -95,5 +95,5 @@ def _of_tool(event: Event, given: Payload, made: Payload) -> Event:
 
 
 def answer(event: Event, said: str) -> str:
-    """What to print so that the plug-in puts a text before the model; an empty object for none."""
+    """The output that makes the plug-in inject a text; an empty object for none."""
     return json.dumps({"context": said} if said else {}, ensure_ascii=False)

@@ -1,7 +1,7 @@
-"""The one door for text that comes out of a host: everything that a hook stores passes here.
+"""Sanitise all text from a host before a hook stores it.
 
-Secrets are replaced by placeholders here, while texts are whole: a token that was cut in half would not be known for
-one. The gate looks at every commit once more, as it does for everybody.
+Secrets are redacted here, before texts are truncated: half a token would not be recognised. The secrets filter scans
+every commit again, as for all channels.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from holdfast.workspace.workspace import Workspace
 
 
-def admitted(workspace: Workspace, event: Event) -> Event:
-    """The event with every text as it may be stored."""
+def sanitised(workspace: Workspace, event: Event) -> Event:
+    """The event with every text safe to store."""
 
     def passed(text: str) -> str:
         return str(passed_value(workspace, _sound(text), event.name)[0]) if text else ""
@@ -32,7 +32,7 @@ def admitted(workspace: Workspace, event: Event) -> Event:
 
 
 def _sound(text: str) -> str:
-    """Half of a surrogate pair cannot be stored; a host may have cut a text in the middle of one."""
+    """Replace unpaired surrogates, which cannot be stored; a host may have cut a text inside a pair."""
     try:
         text.encode()
     except UnicodeEncodeError:

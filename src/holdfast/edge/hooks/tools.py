@@ -1,4 +1,4 @@
-"""What a tool did, read from its arguments and its answer: the files it wrote, the command that failed."""
+"""What a tool did, from its arguments and its output: the files it wrote, the command that failed."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ _NO_ERROR = frozenset(
         "find",
     ]
 )
-"""Programs whose status 1 is an answer and no failure."""
+"""Programs whose exit status 1 is a result, not a failure."""
 
 
 def plain(name: str) -> str:
-    """A tool's name without what hosts spell differently."""
+    """A tool's name in normal form: hosts spell it differently."""
     return name.lower().replace("_", "").replace("-", "")
 
 
@@ -79,7 +79,7 @@ def is_shell(name: str) -> bool:
 
 
 def edited(given: Any) -> tuple[str, ...]:
-    """The files in the arguments of a tool that edits: paths by name, lists of them, or a patch."""
+    """The files in the arguments of an editing tool: named paths, lists of paths, or a patch."""
     found: dict[str, None] = {}
     if isinstance(given, str):
         return tuple(re.findall(_IN_PATCH, given[:1_000_000], re.MULTILINE))[:MOST]
@@ -109,8 +109,8 @@ def command_of(given: Payload) -> str:
 
 
 def exit_code(said: str) -> int | None:
-    """The exit status that a tool's answer tells of; None if it does not."""
-    # The hosts put it at the beginning or at the end: what the command itself printed is in the middle.
+    """The exit status in a tool's output; None if it has none."""
+    # Hosts put it at the beginning or the end; the command's own output is in between.
     for piece in (said[:80], said[-400:]):
         found = re.findall(_EXIT, piece)
         if found:
@@ -119,7 +119,7 @@ def exit_code(said: str) -> int | None:
 
 
 def failed(command: str, status: int | None) -> bool:
-    """Whether a status is a failure worth keeping."""
+    """Whether a status is a failure worth recording."""
     if not status:
         return False
     words = command.split(maxsplit=1)

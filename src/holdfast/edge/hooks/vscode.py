@@ -1,7 +1,7 @@
-"""Copilot in VS Code. Written from its documentation: it cannot be run in tests.
+"""Copilot in VS Code. Follows its documentation; it cannot be run in tests.
 
-Reads hooks out of ``.github/hooks`` and out of a project's ``.claude/settings.json``. Texts go nested, as with Claude
-Code; PreCompact takes none. No start follows a compaction.
+Runs hooks from ``.github/hooks`` and from a project's ``.claude/settings.json``. Context is nested as for Claude Code;
+PreCompact takes none. No start follows a compaction.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ NAMES = {
     "agentStop": "Stop",
     "sessionEnd": "SessionEnd",
 }
-"""Events by the names that Copilot CLI has for them: a file made for both may say either."""
+"""Events by their names in Copilot CLI: a file made for both hosts may use either name."""
 
 
 def size(said: str) -> int:
-    """No cap is documented."""
+    """No limit is documented."""
     return len(said)
 
 
 def read(payload: Payload, name: str) -> Event:
-    """The event in a payload."""
+    """Parse a payload."""
     return claude.read(payload, NAMES.get(name, name))
 
 
 def answer(event: Event, said: str) -> str:
-    """What to print so that the host takes a text in; empty where it would not."""
+    """The output that makes the host inject a text; empty where it would not."""
     return claude.nested(event, said) if event.kind in (START, PROMPT, TOOL) else ""

@@ -1,1 +1,1 @@
-"""Putting holdfast into the settings of agent hosts, and taking it out again, byte for byte."""
+"""Install holdfast into the settings of agent hosts, and uninstall it byte for byte."""

@@ -1,4 +1,4 @@
-"""Reading and replacing a settings file: whole or not at all, with its mode, through a link to where it really is."""
+"""Read and replace a settings file atomically, keeping its mode and following symbolic links."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ LARGEST = 16 << 20
 
 
 def read(path: str) -> bytes | None:
-    """The bytes of a file; None if there is none."""
+    """The bytes of a file; None if it does not exist."""
     try:
         with open(path, "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise Forbidden(f"{path} is not a plain file; nothing was changed.")
+                raise Forbidden(f"{path} is not a regular file; nothing was changed.")
             data = file.read(LARGEST + 1)
     except FileNotFoundError:
         if os.path.islink(path):
-            raise Forbidden(f"{path} is a link that leads nowhere; nothing was changed.") from None
+            raise Forbidden(f"{path} is a dangling symbolic link; nothing was changed.") from None
         return None
     except (NotADirectoryError, IsADirectoryError, PermissionError) as error:
         raise Forbidden(f"{path} cannot be read: {error.strerror}.") from error
@@ -29,7 +29,7 @@ def read(path: str) -> bytes | None:
 
 
 def write(path: str, data: bytes) -> None:
-    """Put the bytes in the place of the file. A link stays a link: the file that it leads to is replaced."""
+    """Replace the file. A symbolic link stays a link: its target is replaced."""
     real = os.path.realpath(path)
     temporary = f"{real}.holdfast-{os.getpid()}"
     try:

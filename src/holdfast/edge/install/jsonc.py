@@ -1,7 +1,7 @@
-"""JSON with comments, edited in place: only our own characters are added or taken away.
+"""Edit JSON with comments in place: only our own characters are inserted or removed.
 
-A settings file belongs to a person: its comments, its order and its blank lines stay. The text is parsed into nodes
-that know where they begin and end, and a change is a piece of text that is put in or cut out.
+A settings file belongs to a person: its comments, order and blank lines stay. The text is parsed into nodes with their
+offsets, and a change is a piece of text that is inserted or cut out.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ class Node(Record):
     children: dict[str, Node] | list[Node] | None
     """The values of an object by key, or of a list."""
     keys: dict[str, int]
-    """Where each key of an object begins."""
+    """The offset of each key of an object."""
     comma: int
-    """Where the comma behind the last child ends, if there is one; else -1."""
+    """The end of the trailing comma after the last child; -1 if there is none."""
 
 
 def parse(text: str) -> Node:
-    """The value that the whole text is."""
+    """Parse the whole text."""
     parser = _Parser(text)
     node = parser.value(parser.blank(0), 0)
     rest = parser.blank(node.end)
@@ -88,13 +88,13 @@ class _Parser:
                 raise self.wrong(at)
             key = str(self._loaded(found[0], at))
             if key in children:
-                raise Refused(f"the key {key[:40]!r} is there twice")
+                raise Refused(f"the key {key[:40]!r} is repeated")
             colon = self.blank(found.end())
             if self._text[colon : colon + 1] != ":":
                 raise self.wrong(colon)
             keys[key] = at
             children[key] = self.value(self.blank(colon + 1), depth + 1)
-            at, comma = self._behind(children[key].end)
+            at, comma = self._after(children[key].end)
         return Node({k: n.value for k, n in children.items()}, start, at + 1, children, keys, comma)
 
     def _list(self, start: int, depth: int) -> Node:
@@ -104,11 +104,11 @@ class _Parser:
             if children and comma < 0:
                 raise self.wrong(at)
             children.append(self.value(at, depth + 1))
-            at, comma = self._behind(children[-1].end)
+            at, comma = self._after(children[-1].end)
         return Node([n.value for n in children], start, at + 1, children, {}, comma)
 
-    def _behind(self, end: int) -> tuple[int, int]:
-        """Where it goes on behind a child, and where the comma behind it ends."""
+    def _after(self, end: int) -> tuple[int, int]:
+        """The next offset after a child, and the end of the comma after it."""
         at = self.blank(end)
         if self._text[at : at + 1] == ",":
             return self.blank(at + 1), at + 1
@@ -125,22 +125,22 @@ def at_path(root: Node, path: tuple[str, ...]) -> Node | None:
     return node
 
 
-# -- putting in ---------------------------------------------------------------------------------------------------
+# -- inserting ----------------------------------------------------------------------------------------------------
 
 
 class Piece(Record):
-    """A piece of text that is put in."""
+    """A piece of text to insert."""
 
     at: int
     text: str
     made: tuple[tuple[str, ...], ...]
-    """The paths of what it makes."""
+    """The paths of the keys that it adds."""
 
 
 def pieces(text: str, wanted: dict[str, Any], leaf: int) -> list[Piece]:
-    """What has to be put in so that ``wanted`` is there too: keys that are missing, entries of lists.
+    """What to insert so that the text also contains ``wanted``: missing keys and list entries.
 
-    A value under ``leaf`` keys is taken as a whole: if there is one already, it must be the same.
+    A value at depth ``leaf`` is atomic: if it exists already, it must be equal.
     """
     return _pieces(text, parse(text), wanted, (), leaf)
 
@@ -170,19 +170,19 @@ def _pieces(text: str, node: Node, wanted: dict[str, Any], path: tuple[str, ...]
         elif isinstance(value, dict) and len(below) < leaf:
             found += _pieces(text, child, value, below, leaf)
         elif child.value != value:
-            raise Refused(f"{'.'.join(below)} is there already, and was not put there by holdfast")
+            raise Refused(f"{'.'.join(below)} exists already and was not added by holdfast")
     return found
 
 
 def with_pieces(text: str, found: list[Piece]) -> str:
-    """The text with the pieces put in."""
+    """The text with the pieces inserted."""
     for piece in sorted(found, key=lambda piece: piece.at, reverse=True):
         text = text[: piece.at] + piece.text + text[piece.at :]
     return text
 
 
 def _place(text: str, node: Node, entries: list[str], depth: int) -> tuple[int, str]:
-    """Behind the last child, or into the empty middle: the place, and the piece."""
+    """The offset (after the last child, or inside the empty brackets) and the text to insert there."""
     line = _newline(text) + _indent(text) * depth
     said = f",{line}".join(entries)
     children = list(node.children.values()) if isinstance(node.children, dict) else node.children or []
@@ -196,7 +196,7 @@ def _place(text: str, node: Node, entries: list[str], depth: int) -> tuple[int, 
 
 
 def _said(text: str, value: Any, depth: int) -> str:
-    """The value as this file would write it."""
+    """The value in the formatting of this file."""
     indent = _indent(text)
     said = json.dumps(value, indent=indent, ensure_ascii=False)
     return said.replace("\n", _newline(text) + indent * depth)
@@ -211,11 +211,11 @@ def _newline(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
-# -- taking out ---------------------------------------------------------------------------------------------------
+# -- removing -----------------------------------------------------------------------------------------------------
 
 
 def without(text: str, path: tuple[str | int, ...]) -> str:
-    """The text without the key or the entry of a list at the end of the path, and without the comma it needed."""
+    """The text without the key or list entry at the path, and without its comma."""
     node = parse(text)
     for step in path[:-1]:
         node = node.children[step]  # type: ignore[index]

@@ -1,6 +1,6 @@
-"""What was put where, so that it can be taken out to the byte: one small file in the user's state folder.
+"""The ledger: what was inserted where, so that it can be removed byte for byte. One file in the user's state folder.
 
-It holds our own pieces of text and no word of anybody's settings.
+It contains our own pieces of text and nothing of anybody's settings.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from holdfast.edge.install.files import read, write
 from holdfast.typed import Any
 
 Entry = dict[str, Any]
-"""``hosts``, ``made`` (the file is ours), ``folders`` (that were made for it), ``after`` (hash of the file as it was
-left), ``pieces``, ``keys``."""
+"""``hosts``, ``made`` (we created the file), ``folders`` (created for it), ``after`` (hash of the file as we left it),
+``pieces``, ``keys``."""
 
 
 class Ledger:
@@ -36,18 +36,18 @@ class Ledger:
         self._folders: list[str] = list(found.get("folders") or ())
 
     def get(self, path: str) -> Entry | None:
-        """What is known of a file; None if nothing is."""
+        """The entry of a file; None if there is none."""
         return self._entries.get(path)
 
     def put(self, path: str, entry: Entry | None) -> None:
-        """Remember a file, or forget it; durable when ``save`` returns."""
+        """Set or delete the entry of a file; durable when ``save`` returns."""
         if entry is None:
             self._entries.pop(path, None)
         else:
             self._entries[path] = entry
 
     def save(self) -> None:
-        """Write it, or remove it when nothing is left."""
+        """Write the ledger, or remove it when it is empty."""
         if self._entries:
             new = missing(os.path.dirname(self.path))
             for folder in new:
@@ -61,7 +61,7 @@ class Ledger:
                 try:
                     os.rmdir(folder)
                 except OSError:
-                    break  # something else lives there
+                    break  # the folder is not empty
 
 
 _BLANK: Entry = {"hosts": [], "made": False, "folders": [], "after": "", "pieces": [], "keys": []}
@@ -72,7 +72,7 @@ def digest(data: bytes) -> str:
 
 
 def missing(folder: str) -> list[str]:
-    """The folder and its parents that are not there yet, outermost first."""
+    """The folder and its parents that do not exist yet, outermost first."""
     found: list[str] = []
     while folder and not os.path.isdir(folder):
         found.insert(0, folder)

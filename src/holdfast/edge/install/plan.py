@@ -1,4 +1,4 @@
-"""Working out what installing or uninstalling changes, then doing it: nothing is written before all is known."""
+"""Plan all changes of an installation or uninstallation, then apply them: nothing is written before all are known."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from holdfast.typed import Record
 
 
 class Change(Record):
-    """What becomes of one file."""
+    """The change of one file."""
 
     path: str
     before: bytes | None
     after: bytes | None
-    """None: the file is removed, or stays away."""
+    """None: the file is removed, or not created."""
     entry: Entry | None
-    """What the ledger has to remember afterwards."""
+    """The ledger's entry afterwards."""
     folders: list[str]
-    """Made for the file, or to be removed with it if they are empty."""
+    """Folders to create for the file, or to remove with it if empty."""
 
     @property
     def changes(self) -> bool:
@@ -30,19 +30,19 @@ class Change(Record):
 
 
 def install(target: Target, host: str, ledger: Ledger, before: bytes | None) -> Change:
-    """What putting a host's part into a file changes."""
+    """Plan the installation of a host into a file."""
     known = ledger.get(target.path)
     hosts = sorted({*(known["hosts"] if known else ()), host})
     folders = missing(os.path.dirname(target.path))
     made = before is None or bool(known and known["made"])
-    told = known["folders"] if known else []
+    known_folders = known["folders"] if known else []
     try:
         after, pieces, keys = _with(target, before, known)
     except Refused as reason:
         raise _refusal(target.path, reason) from None
     if known is not None and before == after:
         pieces, keys = known["pieces"], known["keys"]
-    entry = {"hosts": hosts, "made": made, "folders": [*told, *folders], "after": digest(after)}
+    entry = {"hosts": hosts, "made": made, "folders": [*known_folders, *folders], "after": digest(after)}
     return Change(target.path, before, after, {**entry, "pieces": pieces, "keys": keys}, folders)
 
 
@@ -52,7 +52,7 @@ def _with(
     if target.kind == "own":
         ours = known is not None and before is not None and digest(before) == known["after"]
         if before is not None and not ours and before != target.text.encode():
-            raise Refused("it was not made by holdfast, or was edited since")
+            raise Refused("it was not created by holdfast or was edited since")
         return target.text.encode(), [], []
     pieces: list[str] = known["pieces"] if known else []
     keys: list[list[str]] | None = known["keys"] if known else None
@@ -76,7 +76,7 @@ def _with(
 
 
 def uninstall(target: Target, host: str, ledger: Ledger, before: bytes | None) -> Change:
-    """What taking a host's part out of a file changes. A file that other hosts use too stays as it is."""
+    """Plan the removal of a host from a file. A file that other hosts also use stays unchanged."""
     known = ledger.get(target.path)
     left = [each for each in known["hosts"] if each != host] if known else []
     if known is not None and left:
@@ -100,8 +100,8 @@ def _without(target: Target, before: bytes, known: Entry | None) -> bytes | None
         if before == target.text.encode():
             return None
         if known is None:
-            return before  # a file of that name that we know nothing of
-        raise Refused("it was edited since holdfast made it; remove it by hand if it is not wanted")
+            return before  # not our file
+        raise Refused("it was edited since holdfast created it; remove it by hand if you do not want it")
     text = _text(before)
     pieces: list[str] = known["pieces"] if known else []
     if target.kind == "toml":
@@ -112,7 +112,7 @@ def _without(target: Target, before: bytes, known: Entry | None) -> bytes | None
 
 
 def _is_bare(target: Target, after: bytes) -> bool:
-    """Whether nothing is left of a file but what a new one needs."""
+    """Whether a file has nothing left but the skeleton of a new one."""
     text = _text(after)
     if target.kind == "toml":
         return not text.strip()
@@ -129,12 +129,12 @@ def _text(data: bytes) -> str:
 def _refusal(path: str, reason: Refused) -> Refused:
     return Refused(
         f"{path}: {reason.message}; nothing was changed.",
-        hint="Mend the file, or put holdfast in by hand: docs/howto/agents.md shows what belongs there.",
+        hint="Fix the file, or add holdfast by hand: see docs/howto/agents.md.",
     )
 
 
 def carry_out(changes: list[Change], ledger: Ledger) -> None:
-    """Write everything. The ledger goes first: it may know of something that is not there, never the reverse."""
+    """Apply all changes. The ledger is written first: it may list what does not exist, never the reverse."""
     for change in changes:
         if change.entry is not None:
             ledger.put(change.path, change.entry)
@@ -155,7 +155,7 @@ def _write(change: Change) -> None:
             try:
                 os.rmdir(folder)
             except OSError:
-                break  # somebody else has put something there
+                break  # the folder is not empty
         return
     for folder in change.folders:
         os.makedirs(folder, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Installing into hosts and taking out again: several files, one decision."""
+"""Install into hosts and uninstall: several files, planned together."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from holdfast.errors import NoWorkspace, Usage
 from holdfast.typed import Record
 from holdfast.workspace import discovery
 
-Judge = Callable[[Target, str, Ledger, bytes | None], Change]
+Planner = Callable[[Target, str, Ledger, bytes | None], Change]
 
 
 class Done(Record):
-    """What was changed, or would be."""
+    """What was changed, or would be in a dry run."""
 
     hosts: list[str]
     changes: list[Change]
-    """Files that differ afterwards."""
+    """The files that change."""
     command: str
-    everywhere: bool
-    """Whether the command is the same on other machines."""
+    portable: bool
+    """Whether the command works on other machines too."""
     workspace: str
-    """The workspace that was made for it; empty if none was."""
+    """The workspace that was created; empty if none was."""
 
 
 def place_of(user: bool, environment: Mapping[str, str]) -> Place:
@@ -40,28 +40,28 @@ def place_of(user: bool, environment: Mapping[str, str]) -> Place:
 
 
 def install(hosts: list[str], place: Place, *, dry_run: bool = False) -> Done:
-    """Put holdfast into the settings of the hosts; all that are present if none is named."""
+    """Install holdfast into the settings of the hosts; into all that are present if none is named."""
     chosen = _checked(hosts) or present(place)
     if not chosen:
         raise Usage(
             "No agent host was found on this machine; nothing was changed.",
             hint=f"Name one: {', '.join(HOSTS)}.",
         )
-    command, everywhere = program(place.environment)
+    command, portable = program(place.environment)
     ledger = Ledger(place.home, place.environment)
-    changes = _judged(chosen, place, command, ledger, plan.install)
+    changes = _planned(chosen, place, command, ledger, plan.install)
     made = ""
     if not dry_run:
         made = "" if place.user else _workspace(place)
         plan.carry_out(changes, ledger)
-    return Done(chosen, [c for c in changes if c.changes], command, everywhere, made)
+    return Done(chosen, [c for c in changes if c.changes], command, portable, made)
 
 
 def uninstall(hosts: list[str], place: Place, *, dry_run: bool = False) -> Done:
-    """Take holdfast out of the settings of the hosts; of all that have it if none is named."""
+    """Remove holdfast from the settings of the hosts; from all that have it if none is named."""
     ledger = Ledger(place.home, place.environment)
     chosen = _checked(hosts) or list(HOSTS)
-    changes = _judged(chosen, place, "holdfast", ledger, plan.uninstall)
+    changes = _planned(chosen, place, "holdfast", ledger, plan.uninstall)
     touched = {change.path for change in changes if change.changes or ledger.get(change.path) is not None}
     if not hosts:
         chosen = [h for h in chosen if any(t.path in touched for t in targets(h, place, "holdfast"))]
@@ -70,15 +70,15 @@ def uninstall(hosts: list[str], place: Place, *, dry_run: bool = False) -> Done:
     return Done(chosen, [c for c in changes if c.changes], "", True, "")
 
 
-def _judged(hosts: list[str], place: Place, command: str, ledger: Ledger, judge: Judge) -> list[Change]:
-    """One change per file. Two hosts may share one: what the first makes of it is what the second finds."""
+def _planned(hosts: list[str], place: Place, command: str, ledger: Ledger, planner: Planner) -> list[Change]:
+    """One change per file. Two hosts may share a file: the second builds on the result of the first."""
     found: dict[str, Change] = {}
     remembered: dict[str, Entry | None] = {}
     for host in hosts:
         for target in targets(host, place, command):
             earlier = found.get(target.path)
             before = earlier.after if earlier else read(target.path)
-            change = judge(target, host, ledger, before)
+            change = planner(target, host, ledger, before)
             if earlier is not None:
                 folders = [*earlier.folders, *(f for f in change.folders if f not in earlier.folders)]
                 change = change._replace(before=earlier.before, folders=folders)
@@ -86,19 +86,19 @@ def _judged(hosts: list[str], place: Place, command: str, ledger: Ledger, judge:
             remembered.setdefault(target.path, ledger.get(target.path))
             ledger.put(target.path, change.entry)
     for path, entry in remembered.items():
-        ledger.put(path, entry)  # only what is carried out is remembered
+        ledger.put(path, entry)  # restored: only applied changes are recorded
     return list(found.values())
 
 
 def _checked(hosts: list[str]) -> list[str]:
     for host in hosts:
         if host not in HOSTS:
-            raise Usage(f"There is no host {host[:40]!r}. There are: {', '.join(HOSTS)}.")
+            raise Usage(f"Unknown host {host[:40]!r}. Known hosts: {', '.join(HOSTS)}.")
     return list(dict.fromkeys(hosts))
 
 
 def _workspace(place: Place) -> str:
-    """Make the workspace that the hooks will look for, if the project has none."""
+    """Create the workspace that the hooks need, if the project has none."""
     try:
         discovery.find(place.project)
     except NoWorkspace:
@@ -112,7 +112,7 @@ _LONGEST_SHOWN = 150
 
 
 def diff(change: Change) -> str:
-    """What becomes of a file, in the manner of ``diff -u``."""
+    """The change of a file, like ``diff -u``."""
     from difflib import unified_diff
 
     before, after = (
@@ -120,9 +120,9 @@ def diff(change: Change) -> str:
         for data in (change.before, change.after)
     )
     if not (before and after) and len(before or after) > _LONGEST_SHOWN:
-        # A file of our own, not somebody's settings: its text is in the package, and nobody reads it here.
+        # Our own file, not somebody's settings: its text is in the package and too long to show.
         done = "made" if after else "removed"
-        return f"{change.path}: {done} ({len(before or after)} lines, holdfast's own)\n"
+        return f"{change.path}: {done} ({len(before or after)} lines, owned by holdfast)\n"
     old, new = (change.path if data is not None else os.devnull for data in (change.before, change.after))
     lines = unified_diff(before, after, old, new)
     return "".join(

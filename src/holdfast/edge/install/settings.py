@@ -1,4 +1,4 @@
-"""One settings file: its text with holdfast in it, and without."""
+"""One settings file: its text with and without holdfast."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _LINES = ("command", "bash", "powershell")
 
 
 class Merged(Record):
-    """A text with holdfast in it."""
+    """A text with holdfast installed."""
 
     text: str
     pieces: list[str]
-    """What was put in, in its own words."""
+    """The inserted pieces of text."""
     made: list[list[str]]
-    """Paths of the keys that were put in."""
+    """The paths of the inserted keys."""
 
 
 def is_hook(value: Any) -> bool:
@@ -32,7 +32,7 @@ def is_hook(value: Any) -> bool:
 
 
 def is_server(value: Any) -> bool:
-    """Whether an MCP server is ours."""
+    """Whether an MCP server is holdfast's."""
     if not isinstance(value, dict):
         return False
     command, arguments = value.get("command"), value.get("args", [])
@@ -52,7 +52,7 @@ def _name(command: Any) -> str:
 
 
 def merged(text: str, wanted: dict[str, Any]) -> Merged:
-    """The text of a JSON file with what is wanted in it; nothing that was there is touched."""
+    """The text of a JSON file with ``wanted`` inserted; nothing else changes."""
     found = jsonc.pieces(text, wanted, leaf=2)
     done = jsonc.with_pieces(text, found)
     made = [list(path) for piece in found for path in piece.made]
@@ -66,7 +66,7 @@ def holds(value: Any) -> bool:
 
 
 def has(text: str, wanted: dict[str, Any]) -> bool:
-    """Whether all that is wanted is in the file, just so, and nothing else of ours."""
+    """Whether the file contains exactly ``wanted`` of ours."""
     value = jsonc.parse(text).value
     if not isinstance(value, dict):
         return False
@@ -86,7 +86,7 @@ def has(text: str, wanted: dict[str, Any]) -> bool:
 
 
 def _places(value: Any) -> list[tuple[str | int, ...]]:
-    """The paths of everything of ours, last first, so that taking one out leaves the other paths right."""
+    """The paths of everything of ours, last first, so that removing one keeps the other paths valid."""
     found: list[tuple[str | int, ...]] = []
     if not isinstance(value, dict):
         return found
@@ -112,9 +112,9 @@ def _places(value: Any) -> list[tuple[str | int, ...]]:
 
 
 def withdrawn(text: str, pieces: list[str], made: list[list[str]] | None) -> str:
-    """The text without what is ours: the very pieces if they are still there, else wherever it stands now.
+    """The text without what is ours: the exact pieces if they are still there, else wherever our values are now.
 
-    ``made`` are the keys that were put in; None if nobody remembers, and then what is left empty is taken for ours.
+    ``made`` are the inserted keys; None if unknown, and then keys that end up empty count as ours.
     """
     exact = _cut_out(text, pieces)
     if exact is not None:
@@ -133,17 +133,17 @@ def withdrawn(text: str, pieces: list[str], made: list[list[str]] | None) -> str
 
 
 def _cut_out(text: str, pieces: list[str]) -> str | None:
-    """The text without the pieces; None if one of them is no longer as it was, or if that leaves something wrong."""
+    """The text without the pieces; None if one of them changed or if the rest would be invalid."""
     for piece in sorted(
         set(pieces), key=len, reverse=True
-    ):  # a short one may stand inside a long one as well
+    ):  # a short piece may also occur inside a longer one
         if text.count(piece) != pieces.count(piece):
             return None
         text = text.replace(piece, "")
     try:
         return text if pieces and not holds(jsonc.parse(text).value) else None
     except Refused:
-        return None  # the user's own entries stand behind ours: the commas have to be put right
+        return None  # the user's entries follow ours, so commas need fixing
 
 
 def fresh(wanted: dict[str, Any], skeleton: dict[str, Any]) -> str:
@@ -172,7 +172,7 @@ def toml_server(text: str) -> Any:
 
 
 def merged_toml(text: str, server: dict[str, Any]) -> Merged:
-    """The text of a TOML file with the server as a table at its end."""
+    """The text of a TOML file with the server as its last table."""
     line = "\r\n" if "\r\n" in text else "\n"
     before = "" if not text or text.endswith("\n") else line
     rows = [f"[{_TABLE}.holdfast]", *(f"{key} = {json.dumps(value)}" for key, value in server.items()), ""]
@@ -180,10 +180,10 @@ def merged_toml(text: str, server: dict[str, Any]) -> Merged:
     expected = _toml(text)
     servers = expected.setdefault(_TABLE, {})
     if not isinstance(servers, dict) or "holdfast" in servers:
-        raise Refused(f"{_TABLE}.holdfast is there already, and was not put there by holdfast")
+        raise Refused(f"{_TABLE}.holdfast exists already and was not added by holdfast")
     servers["holdfast"] = server
     if _toml(text + piece) != expected:
-        raise Refused(f"a table {_TABLE}.holdfast at its end would mean something else")
+        raise Refused(f"a table {_TABLE}.holdfast cannot be appended to it")
     return Merged(text + piece, [piece], [])
 
 
@@ -201,7 +201,7 @@ def withdrawn_toml(text: str, pieces: list[str]) -> str:
         left = _toml(done)
         if left == expected or (not expected[_TABLE] and {**left, _TABLE: {}} == expected):
             return done
-    raise Refused(f"the table {_TABLE}.holdfast is not where holdfast put it; take it out by hand")
+    raise Refused(f"the table {_TABLE}.holdfast is not where holdfast put it; remove it by hand")
 
 
 def _without_table(text: str) -> str:

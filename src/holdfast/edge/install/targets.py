@@ -1,4 +1,4 @@
-"""Where each host keeps its settings, and what is put there."""
+"""The settings files of each host, and what is installed there."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _FOLDERS = {
     "vscode": (".vscode",),
     "cursor": (".cursor",),
 }
-"""Folders in the home or in the project that a host makes."""
+"""Folders that a host creates in the home or the project."""
 _OPENCODE_SCHEMA = "https://opencode.ai/config.json"
 NOTES = {
-    "claude": "Claude Code asks once whether the project's MCP server may be used.",
-    "codex": "Codex runs a hook only after you approved it: it asks at its next start (`/hooks` shows them).",
-    "gemini": "Gemini CLI reads the settings of a project only in folders that you trust.",
-    "copilot": "Copilot runs hooks of a project only in folders that you trust.",
-    "vscode": "VS Code support follows its documentation; it could not be tried out.",
-    "cursor": "Cursor support follows documented names; it could not be tried out.",
+    "claude": "Claude Code asks once whether to use the project's MCP server.",
+    "codex": "Codex asks you to approve the hooks at its next start (`/hooks` lists them).",
+    "gemini": "Gemini CLI reads project settings only in trusted folders.",
+    "copilot": "Copilot runs project hooks only in trusted folders.",
+    "vscode": "VS Code support follows its documentation and is untested.",
+    "cursor": "Cursor support follows its documentation and is untested.",
 }
 
 
@@ -43,28 +43,28 @@ class Place(Record):
     environment: Mapping[str, str]
 
     def at(self, *parts: str, variable: str = "") -> str:
-        """A file in the user's home (or in the folder that the variable names), or in the project."""
+        """A file in the user's home (or in the folder of the variable), or in the project."""
         if self.user and variable and (named := self.environment.get(variable)):
             return os.path.join(named, *parts[1:])
         return os.path.join(self.home if self.user else self.project, *parts)
 
 
 class Target(Record):
-    """One file, and what belongs into it."""
+    """One file, and what to install there."""
 
     path: str
     wanted: dict[str, Any]
     """Keys of a JSON file, or the server of a TOML file."""
     kind: str = "json"
-    """``json``, ``toml``, or ``own``: a file that is all ours."""
+    """``json``, ``toml``, or ``own``: a file that is entirely ours."""
     text: str = ""
-    """Of an own file."""
+    """The text of an ``own`` file."""
     skeleton: dict[str, Any] = {}  # noqa: RUF012 - never changed
-    """What a new file has to have besides."""
+    """What a new file must contain besides."""
 
 
 def present(place: Place) -> list[str]:
-    """The hosts that are on this machine, or that the project has settings for."""
+    """The hosts that are installed, or that the project has settings for."""
     found = []
     for host in HOSTS:
         there = shutil.which(PROGRAMS.get(host, host), path=place.environment.get("PATH"))
@@ -77,10 +77,10 @@ def present(place: Place) -> list[str]:
 
 
 def program(environment: Mapping[str, str]) -> tuple[str, bool]:
-    """How hosts shall call holdfast, and whether that holds on other machines too.
+    """The command that hosts call, and whether it works on other machines too.
 
-    The plain name if PATH has it: it survives upgrades and is the same for everybody. Else the script beside this
-    interpreter, by its whole path.
+    The bare name if it is on PATH: it survives upgrades and is the same for everybody. Else the absolute path of the
+    script next to this interpreter.
     """
     if shutil.which("holdfast", path=environment.get("PATH")):
         return "holdfast", True
@@ -89,15 +89,15 @@ def program(environment: Mapping[str, str]) -> tuple[str, bool]:
         if os.path.isfile(path) and os.access(path, os.X_OK):
             return path, False
     raise Unavailable(
-        "The command holdfast is neither on PATH nor beside this interpreter; nothing was changed.",
+        "The command holdfast is neither on PATH nor next to this interpreter; nothing was changed.",
         hint="Install holdfast as a command (for example with pipx), then install it into the hosts.",
     )
 
 
 def targets(host: str, place: Place, command: str) -> list[Target]:
-    """The files of a host, and what belongs into each."""
+    """The files of a host, and what to install in each."""
     if host not in HOSTS:
-        raise Usage(f"There is no host {host[:40]!r}. There are: {', '.join(HOSTS)}.")
+        raise Usage(f"Unknown host {host[:40]!r}. Known hosts: {', '.join(HOSTS)}.")
     found: list[Target] = _TARGETS[host](place, command)
     return found
 
@@ -107,7 +107,7 @@ def _hooks(host: str, command: str) -> dict[str, Any]:
 
 
 def _called(value: Any, command: str) -> Any:
-    """The tables with the command by which hosts can reach it."""
+    """The tables with the actual command."""
     if isinstance(value, dict):
         return {key: _called(each, command) for key, each in value.items()}
     if isinstance(value, list):
@@ -154,7 +154,7 @@ def _gemini(place: Place, command: str) -> list[Target]:
 
 
 def _copilot_hooks(place: Place, command: str) -> Target:
-    """One file for Copilot CLI and for VS Code, which reads the form of the former."""
+    """One file for Copilot CLI and VS Code, which reads the same format."""
     folder = (".copilot", "hooks") if place.user else (".github", "hooks")
     path = place.at(*folder, "holdfast.json", variable="COPILOT_HOME")
     return Target(path, _hooks("copilot", command), skeleton={"version": 1})
@@ -194,13 +194,13 @@ def _opencode(place: Place, command: str) -> list[Target]:
     settings = next((name for name in names if os.path.exists(name)), names[0])
     return [
         Target(os.path.join(plugins, "holdfast.ts"), {}, kind="own", text=_plugin(command)),
-        # Without a schema, OpenCode writes one into the file at its next start.
+        # Without a schema, OpenCode adds one to the file at its next start.
         Target(settings, _server("opencode", command, "mcp"), skeleton={"$schema": _OPENCODE_SCHEMA}),
     ]
 
 
 def _plugin(command: str) -> str:
-    """The plug-in for OpenCode, which names the command in one constant."""
+    """The plug-in for OpenCode, with the command in one constant."""
     import json
     from importlib import resources
 

@@ -1,4 +1,4 @@
-"""Arguments of tools against their schema: the few kinds that our tools have, and a sentence for what is wrong."""
+"""Validate the arguments of tools against their schema: only the few types that our tools use."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ Schema = dict[str, Any]
 def checked(
     tool: str, known: dict[str, Schema], required: tuple[str, ...], given: dict[str, Any]
 ) -> dict[str, Any]:
-    """The arguments as the tool takes them: those that are null left out. Raises ``Usage`` for anything else."""
-    problems = [f"there is no argument {name[:40]!r}" for name in given if name not in known]
+    """The arguments of a tool, without those that are null. Raises ``Usage`` if they do not match the schema."""
+    problems = [f"unknown argument {name[:40]!r}" for name in given if name not in known]
     taken = {name: value for name, value in given.items() if value is not None and name in known}
     problems += [f"{name} is missing" for name in required if name not in taken]
     for name, value in taken.items():
@@ -31,25 +31,25 @@ def _problem(schema: Schema, value: Any) -> str:
     kind = schema["type"]
     if kind == "string":
         if not isinstance(value, str):
-            return f"must be a text, not {_kind(value)}"
+            return f"must be a string, not {_kind(value)}"
         if "enum" in schema and value not in schema["enum"]:
-            return f"is one of {', '.join(schema['enum'])}, not {value[:40]!r}"
+            return f"must be one of {', '.join(schema['enum'])}, not {value[:40]!r}"
     elif kind == "boolean":
         if not isinstance(value, bool):
             return f"must be true or false, not {_kind(value)}"
     elif kind == "integer":
         whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
         if not whole or isinstance(value, bool):
-            return f"must be a whole number, not {_kind(value)}"
+            return f"must be an integer, not {_kind(value)}"
         least, most = schema.get("minimum", value), schema.get("maximum", value)
         if not least <= value <= most:
             return f"must be from {least} to {most}" if "maximum" in schema else f"must be at least {least}"
     elif not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        return "must be a list of texts"
+        return "must be a list of strings"
     return ""
 
 
 def _kind(value: Any) -> str:
-    return {dict: "an object", list: "a list", str: "a text", bool: "a truth value"}.get(
+    return {dict: "an object", list: "a list", str: "a string", bool: "a boolean"}.get(
         type(value), "a number"
     )

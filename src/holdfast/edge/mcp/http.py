@@ -1,7 +1,6 @@
-"""Messages over HTTP, on the loopback alone: one POST for each, and streams of notices.
+"""MCP over HTTP, on the loopback interface only: one POST per message, and event streams for notifications.
 
-Three gates stand before every request: the name that the client used for this host (a web page that was resolved to
-the loopback uses another), the page that it comes from, and the token.
+Every request passes three checks: the Host header (against DNS rebinding), the Origin header, and the bearer token.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from holdfast.edge.mcp import wire
 from holdfast.edge.mcp.http_rules import checked_headers, is_modern, is_own_host, is_own_origin, status_of
 from holdfast.edge.mcp.http_sessions import Sessions
 from holdfast.edge.mcp.http_stream import Stream
-from holdfast.edge.mcp.pool import Desk
+from holdfast.edge.mcp.pool import WorkspacePool
 from holdfast.edge.mcp.protocol import Peer, Server
 from holdfast.edge.mcp.stdio import say
 from holdfast.edge.mcp.token import find_token
@@ -31,13 +30,13 @@ CONNECTIONS = 64
 REST_SECONDS = 0.5
 
 
-def serve_here(server: Server, desk: Desk, port: int) -> None:
-    """Answer HTTP on the loopback until a signal ends it."""
+def serve_here(server: Server, pool: WorkspacePool, port: int) -> None:
+    """Serve HTTP on the loopback interface until a signal arrives."""
     try:
-        folder = desk.folder()
+        folder = pool.folder()
     except NoWorkspace:
         folder = None
-    desk.beats = False
+    pool.beats = False
     token, told = find_token(folder)
     try:
         listener = Listener(server, port, token)
@@ -48,7 +47,7 @@ def serve_here(server: Server, desk: Desk, port: int) -> None:
 
 
 class Listener(ThreadingHTTPServer):
-    """The HTTP server. Without a token (in tests alone) it answers everybody on this machine."""
+    """The HTTP server. Without a token (only in tests) it answers every local client."""
 
     daemon_threads = True
     allow_reuse_address = True
@@ -65,7 +64,7 @@ class Listener(ThreadingHTTPServer):
         """Serve until SIGTERM or SIGINT."""
         if current_thread() is main_thread():
             signal.signal(signal.SIGTERM, signal.default_int_handler)
-        Thread(target=self._rest, daemon=True).start()
+        Thread(target=self._idle, daemon=True).start()
         try:
             self.serve_forever(poll_interval=0.2)
         except KeyboardInterrupt:
@@ -74,10 +73,10 @@ class Listener(ThreadingHTTPServer):
             self._resting = False
             self.server_close()
 
-    def _rest(self) -> None:
+    def _idle(self) -> None:
         while self._resting:
             time.sleep(REST_SECONDS)
-            self.protocol.offer.rest()
+            self.protocol.offer.idle()
 
     def process_request(self, request: Any, client_address: Any) -> None:
         if not self._room.acquire(blocking=False):
@@ -105,18 +104,18 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
     server: Listener
 
-    # -- gates --------------------------------------------------------------------------------------------
+    # -- checks -------------------------------------------------------------------------------------------
 
     def _pass(self) -> bool:
-        """Whether the request may go on; otherwise it is answered here."""
+        """Whether the request passes all checks; otherwise answer it with an error."""
         if not is_own_host(self.headers.get_all("Host"), self.server.server_port):
-            self._refuse(403, "This server answers to 127.0.0.1 and localhost only.")
+            self._refuse(403, "The Host header must be 127.0.0.1 or localhost.")
         elif not is_own_origin(self.headers.get_all("Origin")):
-            self._refuse(403, "Pages of other origins are not answered.")
+            self._refuse(403, "This origin is not allowed.")
         elif not self._has_token():
-            self._refuse(401, "A bearer token is needed.", {"WWW-Authenticate": "Bearer"})
+            self._refuse(401, "A bearer token is required.", {"WWW-Authenticate": "Bearer"})
         elif self.path.split("?")[0] != PATH:
-            self._refuse(404, f"There is only {PATH} here.")
+            self._refuse(404, f"The only path is {PATH}.")
         else:
             return True
         return False
@@ -126,12 +125,12 @@ class _Handler(BaseHTTPRequestHandler):
             return True
         given = self.headers.get_all("Authorization") or []
         kind, _, shown = given[0].partition(" ") if len(given) == 1 else ("", "", "")
-        # Compared in full whatever was sent: the time tells nothing of how much was right.
+        # A constant-time comparison: the time must not reveal how much of the token was right.
         right = hmac.compare_digest(shown.strip().encode("utf-8", "replace"), self.server.token.encode())
         return right and kind.lower() == "bearer"
 
     def _refuse(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
-        # What the body holds was not read: the connection cannot be used for another request.
+        # The body was not read, so the connection cannot be reused.
         self.close_connection = True
         body = wire.encode(wire.error(None, Failure(-32000, message)))
         self._respond(status, body, headers)
@@ -150,11 +149,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What is no request at all, or of a method that nobody has."""
-        self._refuse(int(code), message or "This is not a request that can be answered.")
+        """Answer a malformed request or an unknown method."""
+        self._refuse(int(code), message or "The request is malformed.")
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Requests are not logged: addresses can hold what nobody should read later."""
+        """Do not log requests: URLs can contain private text."""
 
     # -- requests -----------------------------------------------------------------------------------------
 
@@ -183,11 +182,11 @@ class _Handler(BaseHTTPRequestHandler):
     def _body(self) -> bytes | None:
         length = self.headers.get("Content-Length", "")
         if not length.isascii() or not length.isdecimal() or self.headers.get("Transfer-Encoding"):
-            self._refuse(411, "A request says how long its body is.")
+            self._refuse(411, "Content-Length is required.")
         elif int(length) > wire.MESSAGE_CAP:
-            self._refuse(413, f"A message has at most {wire.MESSAGE_CAP:,} bytes.")
+            self._refuse(413, f"A message can have at most {wire.MESSAGE_CAP:,} bytes.")
         elif "json" not in self.headers.get("Content-Type", ""):
-            self._refuse(415, "A message is application/json.")
+            self._refuse(415, "Content-Type must be application/json.")
         else:
             return self.rfile.read(int(length))
         return None
@@ -210,7 +209,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._respond(202)
 
     def _finish(self, stream: Stream, answer: Json) -> None:
-        """The answer: as it is, or as the last event if others went before it."""
+        """Send the response: as JSON, or as the last event if the stream has begun."""
         if stream.begun:
             stream.send(answer)
             stream.end()
@@ -247,7 +246,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _batch(self, messages: list[Any], peer: Peer) -> None:
         if peer.version != wire.BATCHED or not messages:
-            failure = Failure(wire.INVALID_REQUEST, "A message is one JSON-RPC 2.0 object.")
+            failure = Failure(wire.INVALID_REQUEST, "A message must be a JSON-RPC 2.0 object.")
             self._respond(400, wire.encode(wire.error(None, failure)))
             return
         answers = [self.server.protocol.answer(message, peer) for message in messages]

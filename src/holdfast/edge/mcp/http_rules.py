@@ -1,4 +1,4 @@
-"""What HTTP adds to the protocol: which hosts and pages are answered, headers that repeat the body, statuses."""
+"""What HTTP adds to the protocol: allowed hosts and origins, headers that mirror the body, status codes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast.typed import Any
 
 _OWN = ("127.0.0.1", "localhost", "[::1]")
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-"""Methods whose ``Mcp-Name`` repeats a parameter."""
+"""Methods whose ``Mcp-Name`` header mirrors a parameter."""
 _BAD_REQUEST = (
     wire.PARSE_ERROR,
     wire.INVALID_REQUEST,
@@ -23,21 +23,21 @@ _BAD_REQUEST = (
 
 
 def status_of(code: int) -> int:
-    """The HTTP status of an error of the protocol."""
+    """The HTTP status for a protocol error."""
     if code == wire.METHOD_NOT_FOUND:
         return 404
     return 400 if code in _BAD_REQUEST else 200
 
 
 def is_own_host(given: Sequence[str] | None, port: int) -> bool:
-    """Whether the one Host header names this machine by itself, with our port."""
+    """Whether the only Host header names the loopback interface with our port."""
     if given is None or len(given) != 1:
         return False
     return given[0].strip().lower() in [f"{name}:{port}" for name in _OWN]
 
 
 def is_own_origin(given: Sequence[str] | None) -> bool:
-    """Whether a request comes from no page, or from a page of this machine."""
+    """Whether a request has no Origin header or a local origin."""
     if not given:
         return True
     scheme, _, rest = given[0].strip().lower().partition("://")
@@ -48,7 +48,7 @@ def is_own_origin(given: Sequence[str] | None) -> bool:
 
 
 def is_modern(message: Any, headers: Message) -> bool:
-    """Whether a POST belongs to the present era: by its version header, or by the envelope in its body."""
+    """Whether a POST is of a revision without handshake: by its version header, or by ``_meta`` in its body."""
     version = _trimmed(headers, "MCP-Protocol-Version")
     if version is not None:
         return version not in wire.HANDSHAKE
@@ -58,11 +58,11 @@ def is_modern(message: Any, headers: Message) -> bool:
 
 
 def checked_headers(message: Any, headers: Message) -> None:
-    """Raise unless the headers by which others may route a request say the same as its body."""
+    """Raise unless the routing headers match the body."""
     from holdfast.edge.mcp.protocol import checked_envelope
 
     if not isinstance(message, dict):
-        raise Failure(wire.INVALID_REQUEST, "A message is one JSON-RPC 2.0 object.")
+        raise Failure(wire.INVALID_REQUEST, "A message must be a JSON-RPC 2.0 object.")
     version = _trimmed(headers, "MCP-Protocol-Version")
     if "id" not in message:
         if version not in wire.MODERN:
@@ -70,7 +70,7 @@ def checked_headers(message: Any, headers: Message) -> None:
         return
     for name in ("MCP-Protocol-Version", "Mcp-Method", "Mcp-Name"):
         if len(headers.get_all(name) or ()) > 1:
-            raise Failure(wire.HEADER_MISMATCH, f"The header {name} is there twice.")
+            raise Failure(wire.HEADER_MISMATCH, f"The header {name} is repeated.")
     params, method = message.get("params"), message.get("method")
     if not isinstance(params, dict) or not isinstance(params.get("_meta"), dict):
         checked_envelope({})
@@ -79,29 +79,29 @@ def checked_headers(message: Any, headers: Message) -> None:
     if missing:
         checked_envelope(params)
     if version is None or version != params["_meta"][wire.VERSION_KEY]:
-        raise Failure(wire.HEADER_MISMATCH, "MCP-Protocol-Version does not repeat the version in _meta.")
+        raise Failure(wire.HEADER_MISMATCH, "MCP-Protocol-Version does not match the version in _meta.")
     if _trimmed(headers, "Mcp-Method") != method:
-        raise Failure(wire.HEADER_MISMATCH, "Mcp-Method does not repeat the method.")
+        raise Failure(wire.HEADER_MISMATCH, "Mcp-Method does not match the method.")
     repeated = _NAMED.get(method) if isinstance(method, str) else None
     if (
         repeated
         and params.get(repeated) is not None
         and _plain(_trimmed(headers, "Mcp-Name")) != params[repeated]
     ):
-        raise Failure(wire.HEADER_MISMATCH, f"Mcp-Name does not repeat the {repeated}.")
+        raise Failure(wire.HEADER_MISMATCH, f"Mcp-Name does not match the {repeated}.")
     checked_envelope(params)
     if method == "initialize":
         raise Failure(wire.METHOD_NOT_FOUND, "This revision of the protocol has no handshake.", method)
 
 
 def _trimmed(headers: Message, name: str) -> str | None:
-    """A header without the white space around it, which means nothing."""
+    """A header without surrounding white space."""
     value = headers.get(name)
     return value.strip(" \t") if value is not None else None
 
 
 def _plain(value: str | None) -> str | None:
-    """The value of a header, which is in base64 if it could not be sent as it is."""
+    """The value of a header, decoded from base64 if it was not plain ASCII."""
     if value is None or not (value.startswith("=?base64?") and value.endswith("?=")):
         return value
     from base64 import b64decode, b64encode

@@ -1,4 +1,4 @@
-"""Connections of the handshake era over HTTP, which has none of its own."""
+"""MCP sessions over HTTP, for protocol revisions with a handshake."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from holdfast.edge.mcp.protocol import Peer, Server
 from holdfast.edge.mcp.wire import Json
 
 MOST = 64
-"""Connections that are remembered; the one that was silent longest is forgotten for a new one."""
+"""The most sessions kept; a new one evicts the one idle longest."""
 
 
 class Remote(Peer):
-    """A client that comes back with its session id, and may hold streams open."""
+    """A client with a session id and possibly open streams."""
 
     def __init__(self) -> None:
         super().__init__(self._pass_on)
         self.streams: list[queue.SimpleQueue[Json]] = []
 
     def _pass_on(self, message: Json) -> None:
-        # One stream, not all: a client that holds two must not hear everything twice. Nobody listens: a notice
-        # says only "look again", and whoever opens a stream looks first.
+        # One stream, not all: a client with two must not get a message twice. Without a stream the notification is
+        # dropped: it only says "read again", and a client reads when it opens a stream.
         for stream in self.streams[-1:]:
             stream.put(message)
 

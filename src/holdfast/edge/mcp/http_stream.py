@@ -1,4 +1,4 @@
-"""An HTTP response that is a stream of events, begun when there is something to say before the answer."""
+"""An HTTP response that becomes an event stream if a notification precedes the result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from holdfast.edge.mcp import wire
 from holdfast.edge.mcp.wire import Json
 
 PING_SECONDS = 15
-"""A stream that is silent longer is taken for dead by what lies between."""
+"""Proxies close a stream that is silent longer."""
 _LOOK_SECONDS = 1
 
 
@@ -53,7 +53,7 @@ class Stream:
             self._handler.wfile.flush()
 
     def hold(self, waiting: queue.SimpleQueue[Json] | None = None) -> None:
-        """Keep the stream open, passing on what waits, until the client goes."""
+        """Keep the stream open and forward queued messages until the client disconnects."""
         source: queue.SimpleQueue[Json] = waiting if waiting is not None else queue.SimpleQueue()
         try:
             self._write(b": open\n\n")
@@ -70,8 +70,8 @@ class Stream:
             pass  # the client is gone
 
     def _gone(self) -> bool:
-        """Whether the client has closed the connection. It has nothing more to say on it, so anything else is that."""
+        """Whether the client closed the connection. It sends nothing more on it, so any input means that."""
         connection: socket.socket = self._handler.connection
-        poll = select.poll()  # any number of files may be open, unlike with select()
+        poll = select.poll()  # no limit on descriptors, unlike select()
         poll.register(connection, select.POLLIN)
         return bool(poll.poll(0)) and not connection.recv(1, socket.MSG_PEEK)

@@ -1,4 +1,4 @@
-"""The log for clients: search results and pages, bounded in size whatever is stored."""
+"""The log for clients: search results and pages of bounded size."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from holdfast.workspace.session import Session
 
 LIMIT = 20
 SHORT, FULL = 300, 4_000
-"""Characters of an event in a result, and in one about a single thing."""
+"""Characters per event in a search result, and in a result about one id."""
 RESULT_CAP = 40_000
-"""Characters of a result about one thing: clients cut what is much longer."""
+"""Characters of a result about one id: clients truncate longer ones."""
 PAGE = 50
-"""Commits on a page of the log."""
+"""Commits per page of the log."""
 _MEASURES = ((2_000, 50), (400, 20), (60, 5))
-"""Characters of a text and entries of a list on a page; the first that keeps the page under its cap."""
+"""Limits on characters per text and entries per list; the first that keeps the page under its cap applies."""
 PAGE_CAP = 100_000
 
 
 def search(session: Session, given: Json) -> Json:
-    """The events that match, newest first, each as a fenced text with its origin."""
+    """The matching events, newest first, each as fenced text with its origin."""
     limit = given.get("limit", LIMIT)
     if "id" in given:
         found = find_thing(session, given["id"])[-limit:][::-1]
@@ -56,7 +56,7 @@ def _event(said: Json, kind: str, data: Json, length: int) -> Json:
 
 
 def page(session: Session, number: int) -> Json | None:
-    """A page of the log, oldest first, so that a full page never changes; None if there is none of that number."""
+    """A page of the log, oldest first, so that a full page never changes; None if there is no such page."""
     commits, total = log_page(session, number, PAGE)
     pages = max(1, -(-total // PAGE))
     if number > pages:
@@ -83,7 +83,7 @@ def _commit(commit: Commit, length: int, entries: int) -> Json:
 
 
 def _cut(value: Any, length: int, entries: int, depth: int = 0) -> Any:
-    """A value with long texts and lists cut, saying how much is missing."""
+    """A value with long texts and lists truncated, with a note of how much was cut."""
     if isinstance(value, str):
         missing = len(value) - length
         return f"{value[:length]}… [{missing:,} more characters in the log]" if missing > 0 else value

@@ -1,7 +1,7 @@
-"""Notices of change: who wants to know of which resources, and looking whether they changed.
+"""Change notifications for subscribed resources.
 
-Other processes write to the workspace as well, so a change is found by looking: a mark of each resource that
-somebody watches is compared a few times a second. Nobody watches: nothing is looked at.
+Other processes write to the workspace too, so changes are found by polling: a mark of each watched resource is
+compared a few times a second. Without subscriptions there is no polling.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from holdfast.typed import Any
 
 EVERY_SECONDS = 0.5
 MOST_URIS = 1_000
-"""Addresses that one request may watch."""
+"""The most URIs per subscription."""
 MOST_WATCHES = 1_000
-"""Requests that may watch at once."""
+"""The most concurrent subscriptions."""
 
 
 class _Watch:
@@ -28,7 +28,7 @@ class _Watch:
 
 
 class Notices:
-    """Watches of any number of peers."""
+    """The subscriptions of all peers."""
 
     def __init__(self, mark: Callable[[str], Any]) -> None:
         self._mark = mark
@@ -40,7 +40,7 @@ class Notices:
     def add(
         self, owner: Hashable, name: Hashable, uris: Iterable[str], tell: Callable[[str], None]
     ) -> list[str]:
-        """Prepare to watch; returns those addresses that can be watched. ``begin`` starts the telling."""
+        """Prepare a subscription; return the URIs that can be watched. ``begin`` starts the notifications."""
         marks: dict[str, Any] = {}
         for uri in list(dict.fromkeys(uris))[:MOST_URIS]:
             mark = self._mark(uri)
@@ -49,12 +49,12 @@ class Notices:
         if marks:
             with self._changed:
                 if len(self._watches) >= MOST_WATCHES:
-                    raise Failure(INTERNAL_ERROR, "There are too many subscriptions; end some of them.")
+                    raise Failure(INTERNAL_ERROR, "Too many subscriptions; end some of them.")
                 self._watches[owner, name] = _Watch(marks, tell)
         return list(marks)
 
     def begin(self, owner: Hashable, name: Hashable) -> None:
-        """Start telling. Apart from ``add``, so that an acknowledgement can go out first."""
+        """Start the notifications. Separate from ``add``, so that an acknowledgement can be sent first."""
         with self._changed:
             watch = self._watches.get((owner, name))
             if watch is None:
@@ -65,13 +65,13 @@ class Notices:
                 self._thread.start()
 
     def remove(self, owner: Hashable, name: Hashable = None) -> None:
-        """Stop watching: one request of an owner, or all of them."""
+        """End one subscription of an owner, or all of them."""
         with self._changed:
             for key in [key for key in self._watches if key[0] is owner and name in (None, key[1])]:
                 del self._watches[key]
 
     def poke(self) -> None:
-        """Something was probably changed by this process: look now."""
+        """Poll now: this process probably changed something."""
         if self._watches:
             with self._changed:
                 self._poked = True
@@ -95,9 +95,7 @@ class Notices:
         try:
             return self._mark(uri)
         except Exception as error:
-            sys.stderr.write(
-                f"holdfast mcp: a watched resource cannot be looked at: {type(error).__name__}\n"
-            )
+            sys.stderr.write(f"holdfast mcp: cannot read a watched resource: {type(error).__name__}\n")
             return None
 
     def _tell(self, key: tuple[Hashable, Hashable], watch: _Watch, found: dict[str, Any]) -> None:

@@ -1,8 +1,8 @@
-"""The desk: one opened workspace, shared by everybody whom a server answers.
+"""The workspace pool: one open workspace, shared by all clients of a server.
 
-Handles belong to one thread at a time, so commands take turns under one lock; questions to the log, which can take
-long, get a handle of their own and no lock. Which session is meant is found anew for every call, by the same rule as
-on the command line, so that a server follows when the work moves on.
+Commands run under one lock. Queries of the log can take long, so each gets its own handle and runs without the lock.
+The session is resolved for every call, by the same rule as on the command line, so that a server follows when the
+current session changes.
 """
 
 from __future__ import annotations
@@ -27,48 +27,48 @@ from holdfast.workspace.choose import is_unfinished
 from holdfast.workspace.session import Session
 from holdfast.workspace.workspace import Workspace, open_workspace
 
-MOST_SEATS = 32
-"""Actors whose handles are kept at hand."""
+MAX_CONTEXTS = 32
+"""The most actors whose handles are kept, and the most handles per actor."""
 BEAT_SECONDS = 60
 UNKNOWN = "mcp"
-"""The actor if neither HOLDFAST_AGENT nor the client says who it is."""
+"""The actor if neither HOLDFAST_AGENT nor the client gives a name."""
 
 
-class Seat:
-    """The workspace in the name of one actor, with the handles in use."""
+class ClientContext:
+    """The workspace as one actor, with the handles in use."""
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
         self.handles: dict[str, Session] = {}
         self.picked: tuple[str | None, str] | None = None
-        """The pointer that was found to lead nowhere, and the stream that the rule chose instead."""
+        """A stale pointer, and the stream that the rule chose instead."""
         self.touched: set[str] = set()
-        self.beaten = 0.0
+        self.last_beat = 0.0
         self.last: Session | None = None
 
     def handle(self, stream: str) -> Session:
         found = self.handles.get(stream)
         if found is None:
-            if len(self.handles) >= MOST_SEATS:
+            if len(self.handles) >= MAX_CONTEXTS:
                 self.workspace.publish()
                 self.handles.clear()
             found = self.handles[stream] = Session(self.workspace, stream)
         return found
 
 
-class Turn:
-    """The time in which one client has the desk to itself. After damage all is opened anew."""
+class LockScope:
+    """A scope that holds the pool's lock for one client. After damage everything is reopened."""
 
-    __slots__ = ("_client", "_desk")
+    __slots__ = ("_client", "_pool")
 
-    def __init__(self, desk: Desk, client: str) -> None:
-        self._desk = desk
+    def __init__(self, pool: WorkspacePool, client: str) -> None:
+        self._pool = pool
         self._client = client
 
-    def __enter__(self) -> Seat:
-        self._desk.lock.acquire()
+    def __enter__(self) -> ClientContext:
+        self._pool.lock.acquire()
         try:
-            return self._desk.seat_of(self._client)
+            return self._pool.context_of(self._client)
         except BaseException as error:
             self.__exit__(type(error), error, None)
             raise
@@ -76,108 +76,108 @@ class Turn:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
             if isinstance(error, (Damaged, Unavailable)):
-                self._desk.drop()
+                self._pool.drop()
         finally:
-            self._desk.lock.release()
+            self._pool.lock.release()
 
 
-class Desk:
-    """One workspace, opened when it is first needed and kept."""
+class WorkspacePool:
+    """One workspace, opened on first use and kept open, with a context per client."""
 
     beats = True
-    """Whether presence shows the agents; not where they are not the ones who started this process."""
+    """Whether to send presence heartbeats; off where the clients did not start this process."""
 
     def __init__(self, where: str | None = None, session: str | None = None) -> None:
         self._where = where
         self._named = session or os.environ.get("HOLDFAST_SESSION")
         self._agent = os.environ.get("HOLDFAST_AGENT")
         self.lock = RLock()
-        self._seats: dict[str, Seat] = {}
+        self._contexts: dict[str, ClientContext] = {}
 
     # -- calls --------------------------------------------------------------------------------------------
 
-    def seat(self, client: str) -> Turn:
-        """The workspace in a client's name, alone."""
-        return Turn(self, client)
+    def context(self, client: str) -> LockScope:
+        """A lock scope that yields the client's context."""
+        return LockScope(self, client)
 
     @contextmanager
-    def any_seat(self) -> Iterator[Seat]:
-        """The workspace in anybody's name, for looking only."""
+    def any_context(self) -> Iterator[ClientContext]:
+        """Any context, under the lock, for reading only."""
         with self.lock:
-            known = next(iter(self._seats.values()), None)
-            yield known if known is not None else self.seat_of("")
+            known = next(iter(self._contexts.values()), None)
+            yield known if known is not None else self.context_of("")
 
     def on_session(self, client: str, act: Callable[[Session], Any], named: str | None = None) -> Any:
-        """Run ``act`` on the session that is meant."""
-        with self.seat(client) as seat:
-            session = seat.last = self.choose(seat, named)
-            if session.stream not in seat.touched:
-                # Whoever wrote last may have been killed before the views were made anew.
-                seat.touched.add(session.stream)
-                seat.workspace.touch(session)
+        """Run ``act`` on the named or current session, under the lock."""
+        with self.context(client) as context:
+            session = context.last = self.choose(context, named)
+            if session.stream not in context.touched:
+                # The last writer may have been killed before the views were regenerated.
+                context.touched.add(session.stream)
+                context.workspace.touch(session)
             return act(session)
 
-    def beside(self, client: str, act: Callable[[Session], Any], named: str | None = None) -> Any:
-        """Run a long question on a handle of its own, while others go on."""
-        with self.seat(client) as seat:
-            session = self.choose(seat, named)
-            own = Session(seat.workspace, session.stream)
+    def on_own_handle(self, client: str, act: Callable[[Session], Any], named: str | None = None) -> Any:
+        """Run a long query on its own handle, without the lock."""
+        with self.context(client) as context:
+            session = self.choose(context, named)
+            own = Session(context.workspace, session.stream)
         return act(own)
 
     def folder(self) -> str | None:
         """The folder of the workspace; None if it is a database."""
-        with self.any_seat() as seat:
-            attachments = attachments_of(seat.workspace.store)
+        with self.any_context() as context:
+            attachments = attachments_of(context.workspace.store)
             return attachments.root if attachments is not None else None
 
     # -- which session ------------------------------------------------------------------------------------
 
-    def choose(self, seat: Seat, named: str | None) -> Session:
-        """The session that is named, else the one to go on with."""
-        workspace = seat.workspace
+    def choose(self, context: ClientContext, named: str | None) -> Session:
+        """The named session, else the current one."""
+        workspace = context.workspace
         wanted = named or self._named
         if wanted:
             user, _, name = wanted.rpartition("/")
             if is_session_id(name):
-                known = seat.handles.get(session_stream(user or workspace.user, name))
+                known = context.handles.get(session_stream(user or workspace.user, name))
                 if known is not None:
                     return known
-            return seat.handle(workspace.session(wanted).stream)
+            return context.handle(workspace.session(wanted).stream)
         current = workspace.current()
         if current is not None:
             user, _, name = current.rpartition("/")
-            session = self._unfinished(seat, session_stream(user or workspace.user, name))
+            session = self._unfinished(context, session_stream(user or workspace.user, name))
             if session is not None:
                 return session
-        if seat.picked is not None and seat.picked[0] == current:
-            session = self._unfinished(seat, seat.picked[1])
+        if context.picked is not None and context.picked[0] == current:
+            session = self._unfinished(context, context.picked[1])
             if session is not None:
                 return session
         chosen = workspace.pick().session.stream
-        seat.picked = (current, chosen)
-        return seat.handle(chosen)
+        context.picked = (current, chosen)
+        return context.handle(chosen)
 
-    def _unfinished(self, seat: Seat, stream: str) -> Session | None:
-        session = seat.handle(stream)
+    def _unfinished(self, context: ClientContext, stream: str) -> Session | None:
+        session = context.handle(stream)
         try:
             state = session.peek().state
         except HoldfastError:
             state = None
         if state is not None and is_unfinished(state) and not state.get("archived"):
             return session
-        seat.handles.pop(stream, None)
+        context.handles.pop(stream, None)
         return None
 
-    # -- who ----------------------------------------------------------------------------------------------
+    # -- contexts -----------------------------------------------------------------------------------------
 
-    def seat_of(self, client: str) -> Seat:
+    def context_of(self, client: str) -> ClientContext:
         name = self._agent or plain_name(client)
-        seat = self._seats.get(name)
-        if seat is None:
-            if len(self._seats) >= MOST_SEATS:
-                self.rest()
-                self._seats.clear()
-            known = next(iter(self._seats.values()), None)
+        context = self._contexts.get(name)
+        if context is None:
+            if len(self._contexts) >= MAX_CONTEXTS:
+                self.idle()
+                self._contexts.clear()
+            known = next(iter(self._contexts.values()), None)
             if known is None:
                 workspace = open_workspace(self._where, by=name, channel="mcp")
             else:
@@ -190,47 +190,51 @@ class Desk:
                     channel="mcp",
                     surroundings=first.surroundings,
                 )
-            seat = self._seats[name] = Seat(workspace)
-        return seat
+            context = self._contexts[name] = ClientContext(workspace)
+        return context
 
-    # -- when there is time -------------------------------------------------------------------------------
+    # -- when idle ----------------------------------------------------------------------------------------
 
-    def rest(self) -> None:
-        """Make views anew that calls left stale, and show that the agents are still here."""
+    def idle(self) -> None:
+        """Regenerate stale views and send presence heartbeats."""
         with self.lock:
-            for seat in self._seats.values():
-                for fault in seat.workspace.publish():
+            for context in self._contexts.values():
+                for fault in context.workspace.publish():
                     action = hints.text(fault.action)
                     sys.stderr.write(f"holdfast mcp: {fault.where}: {fault.what}; {action}.\n")
-                if self.beats and seat.last is not None and time.monotonic() - seat.beaten > BEAT_SECONDS:
-                    seat.beaten = time.monotonic()
-                    self._beat(seat, seat.last)
+                if (
+                    self.beats
+                    and context.last is not None
+                    and time.monotonic() - context.last_beat > BEAT_SECONDS
+                ):
+                    context.last_beat = time.monotonic()
+                    self._beat(context, context.last)
 
-    def _beat(self, seat: Seat, session: Session) -> None:
+    def _beat(self, context: ClientContext, session: Session) -> None:
         try:
-            seat.workspace.presence.beat(f"{session.user}/{session.id}")
+            context.workspace.presence.beat(f"{session.user}/{session.id}")
         except (HoldfastError, OSError):
-            pass  # presence is a courtesy: a workspace that cannot show it works all the same
+            pass  # presence is optional
 
     def drop(self) -> None:
-        """Give the store back without writing: the next call opens everything anew, and sees what there is then."""
-        for seat in list(self._seats.values())[:1]:  # all seats share one store
+        """Close the store without writing; the next call reopens everything."""
+        for context in list(self._contexts.values())[:1]:  # all contexts share one store
             try:
-                seat.workspace.store.close()
+                context.workspace.store.close()
             except (HoldfastError, OSError):
                 pass
-        self._seats.clear()
+        self._contexts.clear()
 
     def close(self) -> None:
-        """Write what is stale, and give the store back."""
+        """Write stale views and close the store."""
         with self.lock:
-            self.rest()
+            self.idle()
             self.drop()
 
 
-@lru_cache(maxsize=MOST_SEATS)
+@lru_cache(maxsize=MAX_CONTEXTS)
 def plain_name(client: str) -> str:
-    """The name that a client gave itself, as the name of an actor: one line, nothing hidden, not too long."""
+    """A client's own name as an actor name: one line, no hidden characters, truncated."""
     hidden = hidden_in(client)
     kept = client.translate({ord(character): None for character in hidden}) if hidden else client
     return one_line(kept, 60) or UNKNOWN

@@ -1,6 +1,6 @@
-"""Prompts: one for each slash action, so that a person can choose it from the client's menu.
+"""Prompts: one per slash action, so that a person can choose it from the client's menu.
 
-A prompt changes nothing by itself: clients fetch prompts to show them. It tells the model which tool to call.
+A prompt changes nothing itself, because clients fetch prompts to show them. It tells the model which tool to call.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import json
 
 from holdfast.core import actions
 from holdfast.edge.mcp import wire
-from holdfast.edge.mcp.pool import Desk
+from holdfast.edge.mcp.pool import WorkspacePool
 from holdfast.edge.mcp.wire import Failure, Json
 from holdfast.errors import HoldfastError
 from holdfast.workspace.session import Session
@@ -37,7 +37,7 @@ def _needs_text(action: actions.Action) -> bool:
     return any(not word.startswith("[") for word in action.takes.split())
 
 
-def prompt(desk: Desk, client: str, name: str, arguments: Json) -> Json:
+def prompt(pool: WorkspacePool, client: str, name: str, arguments: Json) -> Json:
     """A prompt, filled in."""
     action = actions.CATALOGUE.get(name)
     if action is None:
@@ -46,13 +46,13 @@ def prompt(desk: Desk, client: str, name: str, arguments: Json) -> Json:
     unknown = [key for key in arguments if key != "text"]
     if unknown or not isinstance(text, str) or len(text) > _TEXT_CAP:
         raise Failure(
-            wire.INVALID_PARAMS, f"The prompt {name} takes one text of at most {_TEXT_CAP:,} characters."
+            wire.INVALID_PARAMS, f"The prompt {name} takes one string of at most {_TEXT_CAP:,} characters."
         )
     if not text.strip() and _needs_text(action):
         raise Failure(wire.INVALID_PARAMS, f"The prompt {name} needs text: {action.takes}.")
     line = f"/{name} {text}".strip()
     try:
-        said: str = desk.on_session(client, lambda session: _said(session, line))
+        said: str = pool.on_session(client, lambda session: _said(session, line))
     except HoldfastError as error:
         from holdfast.edge.mcp import hints
 
@@ -66,9 +66,7 @@ def _said(session: Session, line: str) -> str:
     if call.method in actions.READS:
         from holdfast.workspace.handover import make_brief
 
-        go_on = (
-            "Go on from here." if call.method == "resume" else "Tell me where this stands, in a few lines."
-        )
+        go_on = "Continue from here." if call.method == "resume" else "Summarise the status in a few lines."
         return f"{make_brief(session).text}\n{go_on}"
     return (
         f"Call the holdfast tool `act` with action {json.dumps(line, ensure_ascii=False)}, "

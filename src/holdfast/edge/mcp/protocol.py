@@ -1,7 +1,7 @@
-"""The protocol without a transport: one message in, one answer out, in both eras.
+"""The protocol without a transport: one message in, one response out, with and without handshake.
 
-A request whose ``_meta`` names a protocol version belongs to the present era and stands alone. Any other belongs to
-a connection that ``initialize`` opened. The two may share a connection: each message says which it is.
+A request whose ``_meta`` names a protocol version is self-contained (modern). Any other belongs to a connection that
+``initialize`` opened (handshake). Both kinds may share a connection.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from holdfast.typed import Any
 
 Notify = Callable[[str, Json], None]
 LISTS_FRESH_MS = 3_600_000
-"""How long a client may keep the lists: they do not change while a server runs."""
+"""How long a client may cache the lists: they do not change while a server runs."""
 
 
 class Peer:
-    """One client, as its transport reaches it."""
+    """One client of a transport."""
 
     def __init__(self, send: Callable[[Json], None]) -> None:
         self.send = send
         self.version: str | None = None
-        """The revision that ``initialize`` agreed on; None before."""
+        """The revision that ``initialize`` negotiated; None before."""
         self.client = ""
         self.listening: set[str | int] = set()
-        """Requests of ``subscriptions/listen`` that are open."""
+        """Open ``subscriptions/listen`` requests."""
 
 
 class Server:
-    """Answers the messages of any number of peers with what an offer has."""
+    """Answers the messages of any number of peers from one offer."""
 
     def __init__(self, offer: Offer) -> None:
         self.offer = offer
@@ -44,23 +44,25 @@ class Server:
     def answer(self, message: Any, peer: Peer, notify: Notify | None = None) -> Json | None:
         """The response to a message; None for a notification, and for a request that stays open.
 
-        ``notify`` reaches the caller while the request is under way, if that is another way than the peer's own.
+        ``notify`` sends notifications during the request, if they take another route than the peer's own.
         """
         request = message.get("id") if isinstance(message, dict) else None
         try:
             if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-                raise Failure(wire.INVALID_REQUEST, "A message is one JSON-RPC 2.0 object.")
+                raise Failure(wire.INVALID_REQUEST, "A message must be a JSON-RPC 2.0 object.")
             method, params = message.get("method"), message.get("params", {})
             if method is None and ("result" in message or "error" in message):
-                return None  # this server asks nothing of its clients
+                return None  # this server sends no requests, so it expects no responses
             if not isinstance(method, str) or not isinstance(params, dict):
-                raise Failure(wire.INVALID_REQUEST, "A message has a method and an object of parameters.")
+                raise Failure(
+                    wire.INVALID_REQUEST, "A message must have a method and an object of parameters."
+                )
             if "id" not in message:
                 self._notified(method, params, peer)
                 return None
             if not isinstance(request, (str, int)) or isinstance(request, bool):
                 request = None
-                raise Failure(wire.INVALID_REQUEST, "The id of a request is a text or a whole number.")
+                raise Failure(wire.INVALID_REQUEST, "The id of a request must be a string or an integer.")
             result = self._result(request, method, params, peer, notify or _notifier(peer))
             return None if result is None else wire.response(request, result)
         except Failure as failure:
@@ -71,7 +73,7 @@ class Server:
             return wire.error(request if isinstance(request, (str, int)) else None, broken)
 
     def leave(self, peer: Peer) -> None:
-        """A peer is gone: it gets no notices any more."""
+        """Forget a peer and its subscriptions."""
         self.notices.remove(peer)
         peer.listening.clear()
 
@@ -89,7 +91,7 @@ class Server:
             return self._modern(request, method, params, peer, notify)
         return self._handshaken(method, params, peer, notify)
 
-    # -- the present era ----------------------------------------------------------------------------------
+    # -- without handshake --------------------------------------------------------------------------------
 
     def _modern(
         self, request: str | int, method: str, params: Json, peer: Peer, notify: Notify
@@ -117,13 +119,13 @@ class Server:
         return {**result, "resultType": "complete", "_meta": {**result.get("_meta", {}), **stamp}}
 
     def _listen(self, request: str | int, params: Json, peer: Peer) -> None:
-        """Open a stream of notices: what is acknowledged is what will come, and nothing else."""
+        """Open a stream of notifications: exactly the acknowledged subscriptions are sent."""
         wanted = params.get("notifications")
         if not isinstance(wanted, dict):
             raise Failure(wire.INVALID_PARAMS, "subscriptions/listen takes an object of notifications.")
         uris = wanted.get("resourceSubscriptions") or []
         if not isinstance(uris, list) or not all(isinstance(uri, str) for uri in uris):
-            raise Failure(wire.INVALID_PARAMS, "resourceSubscriptions is a list of addresses.")
+            raise Failure(wire.INVALID_PARAMS, "resourceSubscriptions must be a list of URIs.")
         stamp = {wire.SUBSCRIPTION_KEY: request}
 
         def tell(uri: str) -> None:
@@ -136,7 +138,7 @@ class Server:
         peer.send(wire.notification("notifications/subscriptions/acknowledged", said))
         self.notices.begin(peer, request)
 
-    # -- the era of the handshake -------------------------------------------------------------------------
+    # -- with handshake -----------------------------------------------------------------------------------
 
     def _handshaken(self, method: str, params: Json, peer: Peer, notify: Notify) -> Json:
         if method == "initialize":
@@ -148,7 +150,7 @@ class Server:
         if peer.version is None:
             raise Failure(
                 wire.INVALID_REQUEST,
-                f"Begin with initialize, or name the revision in _meta under {wire.VERSION_KEY}.",
+                f"Call initialize first, or name the revision in _meta under {wire.VERSION_KEY}.",
             )
         if method.endswith("subscribe"):
             return self._subscribe(method, params, peer)
@@ -187,7 +189,7 @@ class Server:
         self.notices.begin(peer, uri)
         return {}
 
-    # -- what both eras have ------------------------------------------------------------------------------
+    # -- common to both -----------------------------------------------------------------------------------
 
     def _abilities(self) -> Json:
         return {"tools": {}, "resources": {"subscribe": True}, "prompts": {}}
@@ -203,7 +205,7 @@ class Server:
 
 
 def checked_envelope(params: Json) -> str:
-    """The revision that a request of the present era speaks; raises unless its ``_meta`` has what it needs."""
+    """The revision of a request without handshake; raises if its ``_meta`` is incomplete."""
     meta = params.get("_meta")
     missing = [
         key for key in (wire.VERSION_KEY, wire.ABILITIES_KEY) if not isinstance(meta, dict) or key not in meta
@@ -212,10 +214,10 @@ def checked_envelope(params: Json) -> str:
         raise Failure(wire.INVALID_PARAMS, f"params._meta lacks {' and '.join(missing)}.")
     version = meta[wire.VERSION_KEY]
     if not isinstance(version, str) or not isinstance(meta[wire.ABILITIES_KEY], dict):
-        raise Failure(wire.INVALID_PARAMS, "The version is a text and the capabilities are an object.")
+        raise Failure(wire.INVALID_PARAMS, "The version must be a string and the capabilities an object.")
     if version not in wire.MODERN:
         data = {"supported": list(wire.MODERN), "requested": version[:80]}
-        raise Failure(wire.UNSUPPORTED_VERSION, "This revision of the protocol is not spoken here.", data)
+        raise Failure(wire.UNSUPPORTED_VERSION, "This protocol revision is not supported.", data)
     return version
 
 
@@ -226,7 +228,7 @@ def _notifier(peer: Peer) -> Notify:
 def _text(params: Json, name: str) -> str:
     value = params.get(name)
     if not isinstance(value, str):
-        raise Failure(wire.INVALID_PARAMS, f"The parameter {name} must be a text.")
+        raise Failure(wire.INVALID_PARAMS, f"The parameter {name} must be a string.")
     return value
 
 
@@ -240,9 +242,9 @@ def _object(params: Json, name: str) -> Json:
 
 
 def _one_page(params: Json) -> None:
-    """Every list here is one page: a cursor can only be somebody else's."""
+    """Every list has one page, so no cursor is valid."""
     if params.get("cursor") is not None:
-        raise Failure(wire.INVALID_PARAMS, "There is no page at this cursor.")
+        raise Failure(wire.INVALID_PARAMS, "The cursor is invalid.")
 
 
 def _tools(offer: Offer, params: Json, caller: Caller) -> Json:

@@ -1,4 +1,4 @@
-"""Resources: the views of sessions and the pages of their logs, under addresses that begin with ``holdfast://``."""
+"""Resources: views of sessions and pages of their logs, under ``holdfast://`` URIs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from holdfast.core import contested
 from holdfast.core.ids import checked_name, is_session_id
 from holdfast.core.stream import PROJECT, last_part, owner
 from holdfast.edge.mcp import hints
-from holdfast.edge.mcp.pool import Desk
+from holdfast.edge.mcp.pool import WorkspacePool
 from holdfast.edge.mcp.wire import Json, NoResource
 from holdfast.errors import HoldfastError, InvalidName, NotFound
 from holdfast.typed import Any, Record
@@ -19,12 +19,12 @@ from holdfast.workspace.workspace import Workspace
 
 SCHEME = "holdfast://"
 LISTED = 100
-"""Sessions in the list of sessions."""
+"""The most sessions in the list."""
 _MARKDOWN, _JSON = "text/markdown", "application/json"
 
 
 class Address(Record):
-    """What an address names: the list of sessions (no view), a view of a session, or a page of its log."""
+    """A parsed URI: the list of sessions (no view), a view of a session, or a page of its log."""
 
     session: str | None
     """``user/id``; None for the current one."""
@@ -33,7 +33,7 @@ class Address(Record):
 
 
 def parse(uri: str) -> Address | None:
-    """The address of one of our resources; None for anything else."""
+    """Parse the URI of one of our resources; None for any other."""
     if not uri.startswith(SCHEME) or len(uri) > 300:
         return None
     parts = uri[len(SCHEME) :].split("/")
@@ -95,8 +95,8 @@ def _brief_md(session: Session) -> str:
 VIEWS: dict[str, tuple[str, str, Callable[[Session], str]]] = {
     "state.json": (_JSON, "The state of the session, under 10 KB", _state_json),
     "STATE.md": (_MARKDOWN, "The state of the session as a page", _state_md),
-    "handoff.md": (_MARKDOWN, "The page for whoever takes the work on", _handoff_md),
-    "brief.md": (_MARKDOWN, "The packet with which a fresh agent can go on", _brief_md),
+    "handoff.md": (_MARKDOWN, "The handoff page for the next agent", _handoff_md),
+    "brief.md": (_MARKDOWN, "The brief: what a new agent needs to continue", _brief_md),
 }
 
 
@@ -133,26 +133,26 @@ def templates() -> list[Json]:
     ]
 
 
-def read(desk: Desk, client: str, uri: str) -> list[Json]:
-    """The contents at an address."""
+def read(pool: WorkspacePool, client: str, uri: str) -> list[Json]:
+    """The contents of a resource."""
     address = parse(uri)
     if address is None:
         raise NoResource(uri)
     kind = _JSON
     try:
         if not address.view:
-            with desk.seat(client) as seat:
-                text = json.dumps(_sessions(seat.workspace), ensure_ascii=False, indent=1)
+            with pool.context(client) as context:
+                text = json.dumps(_sessions(context.workspace), ensure_ascii=False, indent=1)
         elif address.view == "log":
             from holdfast.edge.mcp.log import page
 
-            found = desk.beside(client, lambda session: page(session, address.page), address.session)
+            found = pool.on_own_handle(client, lambda session: page(session, address.page), address.session)
             if found is None:
                 raise NoResource(uri)
             text = json.dumps(found, ensure_ascii=False, indent=1)
         else:
             kind, _, render = VIEWS[address.view]
-            text = desk.on_session(client, render, address.session)
+            text = pool.on_session(client, render, address.session)
     except NotFound as error:
         missing = NoResource(uri)
         missing.message = f"{error.message} {hints.text(error.hint)}"
@@ -182,18 +182,18 @@ def _sessions(workspace: Workspace) -> Json:
     return {"sessions": rows, "total": total}
 
 
-def mark(desk: Desk, uri: str) -> Any:
-    """Something that changes when the resource does; None if there can be no resource at the address."""
+def mark(pool: WorkspacePool, uri: str) -> Any:
+    """A value that changes when the resource does; None if the resource cannot exist."""
     address = parse(uri)
     if address is None:
         return None
     try:
         if not address.view:
-            with desk.any_seat() as seat:
-                streams, total = seat.workspace.page(None, LISTED)
-                return (seat.workspace.current(), total, *streams[:1])
-        with desk.any_seat() as seat:
-            return _session_mark(desk.choose(seat, address.session), address)
+            with pool.any_context() as context:
+                streams, total = context.workspace.page(None, LISTED)
+                return (context.workspace.current(), total, *streams[:1])
+        with pool.any_context() as context:
+            return _session_mark(pool.choose(context, address.session), address)
     except HoldfastError as error:
         return ("none", error.code)
 

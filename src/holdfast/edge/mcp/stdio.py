@@ -1,4 +1,4 @@
-"""Messages over standard input and output: one line each, nothing else on standard output."""
+"""MCP over standard input and output: one message per line, nothing else on standard output."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from holdfast.typed import Any
 
 IDLE_SECONDS = 0.2
 SLOW_AT_ONCE = 4
-"""Slow requests that run beside the others; one more is answered in turn."""
+"""The most slow requests that run in the background; further ones are answered in order."""
 
 
 def serve(server: Server) -> None:
-    """Answer standard input until it ends."""
+    """Serve until standard input ends."""
     if os.isatty(0):
-        say("this is for a program, which speaks MCP over standard input; `holdfast mcp --help` says more")
+        say("this is a server for MCP clients, which speak over standard input; see `holdfast mcp --help`")
     out = os.dup(1)
-    # Whatever prints, here or in a library, must not be taken for a message.
+    # Nothing that prints, here or in a library, may end up among the messages.
     os.dup2(2, 1)
     for descriptor in (0, out):
-        os.set_blocking(descriptor, True)  # some clients leave their end's setting behind
+        os.set_blocking(descriptor, True)  # some clients hand over non-blocking descriptors
     Stdio(server, 0, out).run()
 
 
 class Stdio:
-    """One client at two file descriptors."""
+    """One client on two file descriptors."""
 
     def __init__(self, server: Server, source: int, target: int) -> None:
         self._server = server
@@ -41,7 +41,7 @@ class Stdio:
         self._workers: list[Thread] = []
 
     def run(self) -> None:
-        """Read lines until the client closes its end."""
+        """Answer lines until the client closes its end."""
         buffer = bytearray()
         skipping = False
         try:
@@ -59,7 +59,7 @@ class Stdio:
                     buffer.clear()
                     skipping = True
                     failure = Failure(
-                        wire.INVALID_REQUEST, f"A message has at most {wire.MESSAGE_CAP:,} bytes."
+                        wire.INVALID_REQUEST, f"A message can have at most {wire.MESSAGE_CAP:,} bytes."
                     )
                     self._send(wire.error(None, failure))
             if buffer.strip():
@@ -67,16 +67,16 @@ class Stdio:
             for worker in self._workers:
                 worker.join()
         except BrokenPipeError:
-            pass  # the client is gone, and with it everybody who could be answered
+            pass  # the client is gone
         finally:
             self._server.leave(self._peer)
-            self._server.offer.rest()
+            self._server.offer.idle()
 
     def _read(self) -> bytes:
-        """The next bytes. When none come for a moment, there is time for what can wait."""
+        """The next bytes. While none arrive, do deferred work."""
         ready, _, _ = select.select([self._source], [], [], IDLE_SECONDS)
         if not ready:
-            self._server.offer.rest()
+            self._server.offer.idle()
         return os.read(self._source, 1 << 16)
 
     def _take(self, line: bytes) -> None:
@@ -88,7 +88,7 @@ class Stdio:
         if isinstance(message, list):
             self._take_batch(message)
         elif self._is_slow(message) and self._slow.acquire(blocking=False):
-            worker = Thread(target=self._beside, args=(message,), daemon=True)
+            worker = Thread(target=self._in_background, args=(message,), daemon=True)
             self._workers = [known for known in self._workers if known.is_alive()] + [worker]
             worker.start()
         else:
@@ -99,7 +99,7 @@ class Stdio:
             return False
         return self._server.offer.slow(str(message.get("method")), message["params"])
 
-    def _beside(self, message: Any) -> None:
+    def _in_background(self, message: Any) -> None:
         try:
             self._reply(self._server.answer(message, self._peer))
         except BrokenPipeError:
@@ -110,7 +110,7 @@ class Stdio:
     def _take_batch(self, messages: list[Any]) -> None:
         if self._peer.version != wire.BATCHED or not messages:
             self._send(
-                wire.error(None, Failure(wire.INVALID_REQUEST, "A message is one JSON-RPC 2.0 object."))
+                wire.error(None, Failure(wire.INVALID_REQUEST, "A message must be a JSON-RPC 2.0 object."))
             )
             return
         answers = [self._server.answer(message, self._peer) for message in messages]
@@ -133,5 +133,5 @@ class Stdio:
 
 
 def say(text: str) -> None:
-    """A line in the log, which is standard error."""
+    """Write a line to the log, which is standard error."""
     sys.stderr.write(f"holdfast mcp: {text}\n")

@@ -1,7 +1,7 @@
-"""The token that a client of the HTTP server shows: made once for a workspace, readable by its owner alone.
+"""The bearer token of the HTTP server: created once per workspace, readable by its owner only.
 
-A repository that was cloned may bring a token that its author knows. Beside the token stands the number that the file
-system gave to its file when it was made here, which nobody can know beforehand.
+A cloned repository may contain a token that its author knows. So a second file holds the device and inode number of
+the first, which nobody can know beforehand.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from holdfast.errors import Forbidden, Usage
 VARIABLE = "HOLDFAST_MCP_TOKEN"
 NAME = "mcp-token"
 LEAST = 16
-"""Characters. The tokens that are made here have 43."""
+"""The shortest token, in characters. Generated tokens have 43."""
 _PATIENCE_SECONDS = 2
-"""Another server that starts at the same moment may be about to say where its token was made."""
+"""How long to wait for another server that starts at the same time and is about to write its token."""
 
 
 def find_token(folder: str | None) -> tuple[str, str]:
-    """The token, and what to tell about where it is; ``folder`` is that of the workspace, if it has one."""
+    """The token, and a line that says where it is. ``folder`` is the workspace's, if it has one."""
     given = os.environ.get(VARIABLE)
     if given is not None:
         if len(given) < LEAST or not given.isascii() or not given.isprintable() or " " in given:
-            raise Usage(f"{VARIABLE} must have at least {LEAST} letters, digits or signs, without spaces.")
-        return given, f"the token is that of {VARIABLE}"
+            raise Usage(f"{VARIABLE} must have at least {LEAST} printable ASCII characters, without spaces.")
+        return given, f"the token is the value of {VARIABLE}"
     if folder is None:
         token = _made()
-        return token, f"no workspace to keep a token in; the token of this run is {token}"
+        return token, f"no workspace to store a token in; the token of this run is {token}"
     local = os.path.join(folder, "local")
     if os.path.islink(local):
-        raise Forbidden(f"{local} is a link; a token is not kept behind one.")
+        raise Forbidden(f"{local} is a symbolic link; a token is not stored behind one.")
     path = os.path.join(local, NAME)
     try:
-        return _make_file(path), f"the token was made and is in {path}"
+        return _make_file(path), f"created a token in {path}"
     except FileExistsError:
         return _read_file(path), f"the token is in {path}"
 
@@ -47,14 +47,14 @@ def _made() -> str:
 
 
 def _make_file(path: str) -> str:
-    """Make the file with a new token in it; two servers that start at once agree on one of theirs."""
+    """Create the file with a new token; servers that start at the same time agree on one."""
     if os.path.lexists(path):
         raise FileExistsError(path)
     token = _made()
     os.makedirs(os.path.dirname(path), exist_ok=True)
     own = _write(path, token)
     try:
-        os.link(own, path)  # unlike a rename, never replaces a token that a client may have
+        os.link(own, path)  # unlike rename, never replaces an existing token
         os.rename(_write(f"{path}.place", _place(os.stat(path))), f"{path}.place")
     finally:
         os.unlink(own)
@@ -62,7 +62,7 @@ def _make_file(path: str) -> str:
 
 
 def _write(path: str, text: str) -> str:
-    """A new file beside ``path`` that only its owner can read; returns its name."""
+    """Write a new file next to ``path`` that only its owner can read; return its name."""
     own = f"{path}.{os.getpid():x}"
     descriptor = os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:
@@ -98,19 +98,17 @@ def _read_file(path: str) -> str:
         about = os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode) or about.st_uid != os.geteuid() or about.st_mode & 0o077:
             raise Forbidden(
-                f"{path} can be read by others, so its token is no secret.",
-                hint=f"Remove the file, so that a new token is made; or set {VARIABLE}.",
+                f"{path} is readable by others, so its token is not secret.",
+                hint=f"Remove the file to create a new token; or set {VARIABLE}.",
             )
         if not _was_made_here(path, about):
             raise Forbidden(
-                f"{path} was not made in this place: somebody else may know its token.",
-                hint=f"Remove the file, so that a new token is made; or set {VARIABLE}.",
+                f"{path} was not created here: somebody else may know its token.",
+                hint=f"Remove the file to create a new token; or set {VARIABLE}.",
             )
         token = os.read(descriptor, 1_000).decode("utf-8", "replace").strip()
     finally:
         os.close(descriptor)
     if len(token) < LEAST or not token.isascii():
-        raise Forbidden(
-            f"{path} does not hold a token.", hint="Remove the file, so that a new token is made."
-        )
+        raise Forbidden(f"{path} does not hold a token.", hint="Remove the file to create a new token.")
     return token

@@ -1,4 +1,4 @@
-"""What a tool is, how a client sees it, and how it is called."""
+"""Tools: definition, listing and calls."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 from holdfast.edge.mcp import arguments as check
 from holdfast.edge.mcp import hints
-from holdfast.edge.mcp.pool import Desk
+from holdfast.edge.mcp.pool import WorkspacePool
 from holdfast.edge.mcp.wire import Json, compact
 from holdfast.errors import HoldfastError
 from holdfast.typed import Record
 from holdfast.views.markdown import visible
 
 
-class Said(Record):
-    """What a tool answers: data, and a text for the model if it should read something else than the data."""
+class ToolResult(Record):
+    """The result of a tool: data, and a text for the model if it differs from the data."""
 
     data: Json
     text: str = ""
@@ -26,13 +26,13 @@ class Tool(Record):
     takes: Json
     required: tuple[str, ...]
     gives: Json
-    run: Callable[[Desk, str, Json], Said]
+    run: Callable[[WorkspacePool, str, Json], ToolResult]
     reads: bool = False
-    """Writes nothing."""
+    """The tool writes nothing."""
     slow: bool = False
 
     def shown(self) -> Json:
-        """The tool as ``tools/list`` shows it."""
+        """The tool's entry in ``tools/list``."""
         annotations: Json = {"readOnlyHint": True} if self.reads else {"destructiveHint": False}
         schema = self.schema()
         always = [name for name, kind in self.gives.items() if not kind.get("optional")]
@@ -54,10 +54,10 @@ class Tool(Record):
         return {**schema, "additionalProperties": False}
 
 
-def call(tool: Tool, desk: Desk, client: str, given: Json) -> Json:
-    """Run a tool. What a rule refuses comes back as a result that says what is allowed."""
+def call(tool: Tool, pool: WorkspacePool, client: str, given: Json) -> Json:
+    """Run a tool. A refusal is a result that says what is allowed."""
     try:
-        said = tool.run(desk, client, check.checked(tool.name, tool.takes, tool.required, given))
+        said = tool.run(pool, client, check.checked(tool.name, tool.takes, tool.required, given))
     except HoldfastError as error:
         text = visible(f"{error.code}: {error.message} {hints.text(error.hint)}".rstrip())
         return {"content": [{"type": "text", "text": text}], "isError": True}

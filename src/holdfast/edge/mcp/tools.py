@@ -1,4 +1,4 @@
-"""The tools: few, with what they take and give described for a model."""
+"""The tools, with their arguments and results described for a model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _texts(description: str) -> Json:
 
 
 _INTEGER: Json = {"type": "integer"}
-# Told once, in the instructions of the server: here their descriptions would be repeated in every tool.
+# Described once, in the server's instructions, instead of in every tool.
 _OP = {"op": _text()}
 _SESSION = {"session": _text()}
 _WRITES = {**_OP, **_SESSION}
@@ -34,7 +34,7 @@ _OPTIONAL = {"optional": True}
 TOOLS = (
     Tool(
         "brief",
-        "Where the work stands, in one packet: goal, decisions with no known outcome, open questions, next steps. "
+        "The status of the work: goal, unsettled decisions, open questions, next steps. "
         "Call it first, and again after your context was compacted or lost.",
         {"budget": {"type": "integer", "minimum": 300, "description": "tokens, default 2000"}, **_SESSION},
         (),
@@ -64,7 +64,7 @@ TOOLS = (
     ),
     Tool(
         "search",
-        "Search the log of everything ever committed, newest first. With id, all about one thing in full.",
+        "Search the complete log, newest first. With id, everything about one entry in full.",
         {
             "text": _text(),
             "type": _text("decision, loop.closed, …"),
@@ -91,7 +91,7 @@ TOOLS = (
     ),
     Tool(
         "start",
-        "Begin a new piece of work; it becomes the current session. Only if brief finds none that goes on.",
+        "Start a new session, which becomes the current one. Only if brief finds none to continue.",
         {"goal": _text(), "phases": _texts("phases of the work, in order"), **_OP},
         ("goal",),
         {"session": _text(), "user": _text(), "version": _INTEGER},
@@ -99,15 +99,15 @@ TOOLS = (
     ),
     Tool(
         "decide",
-        "Write a decision down BEFORE you act on it: when this returns, it is durable. Then act, then settle it.",
+        "Record a decision BEFORE you act on it: when this returns, it is durable. Then act, then settle it.",
         {
             "text": _text("what was decided"),
             "because": _text("why"),
-            "action": _text("what you do now"),
-            "alternatives": _texts("what was rejected"),
+            "action": _text("what you will do now"),
+            "alternatives": _texts("rejected alternatives"),
             "revisit_when": _text(),
             "supersedes": _text("id of a decision"),
-            "op": _text("your id for this call: repeated, it is one commit"),
+            "op": _text("idempotency key: a repeated call is one commit"),
             **_SESSION,
         },
         ("text", "because"),
@@ -116,11 +116,11 @@ TOOLS = (
     ),
     Tool(
         "settle",
-        "Say how a decision turned out.",
+        "Record the outcome of a decision.",
         {
             "id": _text("such as D-12"),
             "outcome": _text(),
-            "ok": {"type": "boolean", "description": "false: it failed"},
+            "ok": {"type": "boolean", "description": "false if it failed"},
             **_WRITES,
         },
         ("id", "outcome"),
@@ -129,7 +129,7 @@ TOOLS = (
     ),
     Tool(
         "checkpoint",
-        "Save how far the work has come, and how to go on from there.",
+        "Save the progress so far and how to resume.",
         {
             "message": _text(),
             "last_completed": _text(),
@@ -143,7 +143,7 @@ TOOLS = (
     ),
     Tool(
         "note",
-        "Keep a fact worth keeping.",
+        "Add a note.",
         {"text": _text(), **_WRITES},
         ("text",),
         _RECEIPT,
@@ -151,7 +151,7 @@ TOOLS = (
     ),
     Tool(
         "loop",
-        "Open questions: add (text), explore (id), close (id, text = the answer; decide makes a decision of it).",
+        "Open questions: add (text), explore (id), close (id, text = the answer; decide also records a decision).",
         {
             "do": _text(enum=["add", "explore", "close"]),
             "id": _text(),
@@ -167,7 +167,7 @@ TOOLS = (
     Tool(
         "task",
         "Steps of the work: add (text), start, done (text = the result), skip and block (text = the reason), "
-        "unblock. Without id: the current task, or for start the next that is ready.",
+        "unblock. Without id: the current task, or for start the next ready one.",
         {
             "do": _text(enum=["add", "start", "done", "skip", "block", "unblock"]),
             "id": _text(),
@@ -199,11 +199,11 @@ TOOLS = (
     ),
     Tool(
         "handoff",
-        "Hand the work on (give, with a message for the next agent), or take on what was handed on (claim).",
+        "Hand the work off (give, with a message for the next agent), or claim a handoff (claim).",
         {
             "do": _text("default give", enum=["give", "claim"]),
             "message": _text(),
-            "take_over": {"type": "boolean", "description": "from whoever has it"},
+            "take_over": {"type": "boolean", "description": "take it over from its current claimant"},
             **_WRITES,
         },
         (),

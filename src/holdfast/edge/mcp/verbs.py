@@ -1,4 +1,4 @@
-"""What the tools do: each is one call of the library."""
+"""The implementation of the tools: each is one call of the library."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from holdfast.core import contested
 from holdfast.core.stream import last_part
-from holdfast.edge.mcp.pool import Desk
-from holdfast.edge.mcp.tool import Said
+from holdfast.edge.mcp.pool import WorkspacePool
+from holdfast.edge.mcp.tool import ToolResult
 from holdfast.edge.mcp.wire import Json
 from holdfast.errors import Usage
 from holdfast.typed import Any
@@ -15,27 +15,29 @@ from holdfast.workspace.handle import Receipt
 from holdfast.workspace.session import Session
 
 
-def _receipt(session: Session, receipt: Receipt, **more: Any) -> Said:
+def _receipt(session: Session, receipt: Receipt, **more: Any) -> ToolResult:
     left = {
         "id": receipt.id,
         "session": session.id,
         "version": receipt.version,
         "repeated": receipt.repeated,
     }
-    return Said({**left, **{name: value for name, value in more.items() if value is not None}})
+    return ToolResult({**left, **{name: value for name, value in more.items() if value is not None}})
 
 
-def on_session(act: Callable[[Session, Json], Said]) -> Callable[[Desk, str, Json], Said]:
-    def run(desk: Desk, client: str, given: Json) -> Said:
+def on_session(
+    act: Callable[[Session, Json], ToolResult],
+) -> Callable[[WorkspacePool, str, Json], ToolResult]:
+    def run(pool: WorkspacePool, client: str, given: Json) -> ToolResult:
         named = given.pop("session", None)
-        said: Said = desk.on_session(client, lambda session: act(session, given), named)
+        said: ToolResult = pool.on_session(client, lambda session: act(session, given), named)
         return said
 
     return run
 
 
 def _needs(tool: str, do: str, given: Json, *names: str) -> list[Any]:
-    """The arguments that one verb of a tool needs."""
+    """The required arguments of one verb of a tool."""
     missing = [name for name in names if name not in given]
     if missing:
         raise Usage(f"{tool} with do={do} needs {' and '.join(missing)}. Nothing was written.", hint="")
@@ -46,10 +48,10 @@ def _needs(tool: str, do: str, given: Json, *names: str) -> list[Any]:
 
 
 UNSETTLED_SHOWN = 50
-"""Ids of unsettled decisions beside the brief; the oldest, which wait longest."""
+"""The most ids of unsettled decisions in the brief, oldest first."""
 
 
-def brief(session: Session, given: Json) -> Said:
+def brief(session: Session, given: Json) -> ToolResult:
     from holdfast.workspace.handover import make_brief
 
     packet = make_brief(session, given.get("budget"))
@@ -61,12 +63,12 @@ def brief(session: Session, given: Json) -> Said:
         "unsettled": list(working_set.state["decisions"]["open"])[:UNSETTLED_SHOWN],
         "text": packet.text,
     }
-    return Said(data, packet.text)
+    return ToolResult(data, packet.text)
 
 
-def status(session: Session, given: Json) -> Said:
+def status(session: Session, given: Json) -> ToolResult:
     working_set = session.peek()
-    return Said(
+    return ToolResult(
         {
             "session": session.id,
             "version": working_set.version,
@@ -76,48 +78,48 @@ def status(session: Session, given: Json) -> Said:
     )
 
 
-def search(desk: Desk, client: str, given: Json) -> Said:
+def search(pool: WorkspacePool, client: str, given: Json) -> ToolResult:
     from holdfast.edge.mcp.log import search
 
     named = given.pop("session", None)
-    data: Json = desk.beside(client, lambda session: search(session, given), named)
+    data: Json = pool.on_own_handle(client, lambda session: search(session, given), named)
     from holdfast.views.fence import RULE, token
 
     lines = [RULE]
     for event in data["events"]:
         lines.append(f"{token(event['at'])} {token(event['type'])} {event['text']}")
     if not data["events"]:
-        lines.append("Nothing in the log matches.")
-    return Said(data, "\n".join(lines))
+        lines.append("No matches in the log.")
+    return ToolResult(data, "\n".join(lines))
 
 
 # -- writing ----------------------------------------------------------------------------------------------
 
 
-def start(desk: Desk, client: str, given: Json) -> Said:
-    with desk.seat(client) as seat:
-        session = seat.workspace.start(given["goal"], phases=given.get("phases"), op=given.get("op"))
-        seat.last = session
-        return Said({"session": session.id, "user": session.user, "version": session.version})
+def start(pool: WorkspacePool, client: str, given: Json) -> ToolResult:
+    with pool.context(client) as context:
+        session = context.workspace.start(given["goal"], phases=given.get("phases"), op=given.get("op"))
+        context.last = session
+        return ToolResult({"session": session.id, "user": session.user, "version": session.version})
 
 
-def decide(session: Session, given: Json) -> Said:
+def decide(session: Session, given: Json) -> ToolResult:
     return _receipt(session, session.decide(given.pop("text"), **given))
 
 
-def settle(session: Session, given: Json) -> Said:
+def settle(session: Session, given: Json) -> ToolResult:
     return _receipt(session, session.settle(given.pop("id"), given.pop("outcome"), **given))
 
 
-def checkpoint(session: Session, given: Json) -> Said:
+def checkpoint(session: Session, given: Json) -> ToolResult:
     return _receipt(session, session.checkpoint(given.pop("message"), **given))
 
 
-def note(session: Session, given: Json) -> Said:
+def note(session: Session, given: Json) -> ToolResult:
     return _receipt(session, session.note(given.pop("text"), **given))
 
 
-def loop(session: Session, given: Json) -> Said:
+def loop(session: Session, given: Json) -> ToolResult:
     do, op = given["do"], given.get("op")
     if do == "add":
         (title,) = _needs("loop", do, given, "text")
@@ -131,7 +133,7 @@ def loop(session: Session, given: Json) -> Said:
     return _receipt(session, receipt, decision=closed[-1]["decision"] if closed else None)
 
 
-def task(session: Session, given: Json) -> Said:
+def task(session: Session, given: Json) -> ToolResult:
     do, op, task = given["do"], given.get("op"), given.get("id")
     if do == "add":
         (title,) = _needs("task", do, given, "text")
@@ -150,7 +152,7 @@ def task(session: Session, given: Json) -> Said:
     return _receipt(session, receipt, current=current)
 
 
-def phase(session: Session, given: Json) -> Said:
+def phase(session: Session, given: Json) -> ToolResult:
     from holdfast.core import concepts
 
     do, op = given["do"], given.get("op")
@@ -170,7 +172,7 @@ def phase(session: Session, given: Json) -> Said:
     return _receipt(session, receipt, phase=phase, allowed=concepts.phase.allowed(state))
 
 
-def handoff(session: Session, given: Json) -> Said:
+def handoff(session: Session, given: Json) -> ToolResult:
     from holdfast.workspace.handover import hand_off
 
     op = given.get("op")
@@ -181,7 +183,7 @@ def handoff(session: Session, given: Json) -> Said:
     return _receipt(session, left.receipt, **shown, warnings=left.warnings or None)
 
 
-def act(session: Session, given: Json) -> Said:
+def act(session: Session, given: Json) -> ToolResult:
     left: Json = {}
     text = ""
     if "action" in given:
@@ -193,4 +195,4 @@ def act(session: Session, given: Json) -> Said:
             left = {"id": done.id, "repeated": done.repeated}
     menu = [action.usage for action in session.menu()]
     data = {"session": last_part(session.stream), "version": session.peek().version, **left, "menu": menu}
-    return Said(data, text)
+    return ToolResult(data, text)

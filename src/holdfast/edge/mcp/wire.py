@@ -1,4 +1,4 @@
-"""Words of the protocol: revisions, error codes, keys of ``_meta``, and the shapes of messages."""
+"""Protocol constants (revisions, error codes, keys of ``_meta``) and message shapes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from holdfast.typed import Any, Protocol, Record
 Json = dict[str, Any]
 
 MODERN = ("2026-07-28",)
-"""Revisions without a handshake: every request says which one it speaks."""
+"""Revisions without a handshake: every request names its revision."""
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-"""Revisions that begin with ``initialize``."""
+"""Revisions with a handshake (``initialize``)."""
 BATCHED = "2025-03-26"
-"""The one revision in which a line may be a list of messages."""
+"""The one revision with batches: a line may be a list of messages."""
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -22,7 +22,7 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 RESOURCE_NOT_FOUND = -32002
-"""In the handshake era; ``INVALID_PARAMS`` since."""
+"""Only with a handshake; later revisions use ``INVALID_PARAMS``."""
 HEADER_MISMATCH = -32020
 MISSING_CAPABILITY = -32021
 UNSUPPORTED_VERSION = -32022
@@ -35,11 +35,11 @@ SERVER_KEY = f"{_KEY}serverInfo"
 SUBSCRIPTION_KEY = f"{_KEY}subscriptionId"
 
 MESSAGE_CAP = 32 << 20
-"""Bytes of one message. The largest text that can be stored takes a fifth of it, fully escaped."""
+"""The largest message, in bytes. The largest text that can be stored takes a fifth of it, fully escaped."""
 
 
 class Failure(Exception):
-    """A request that cannot be answered: an error of the protocol, which the model does not see."""
+    """A protocol error, which the model does not see."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)
@@ -47,14 +47,14 @@ class Failure(Exception):
 
 
 class NoResource(Failure):
-    """There is no resource at an address."""
+    """No such resource."""
 
     def __init__(self, uri: str) -> None:
         super().__init__(INVALID_PARAMS, "There is no such resource.", {"uri": uri[:500]})
 
 
 class Caller(Record):
-    """Who asks, and how to reach them while the request is under way."""
+    """The caller of a request, and how to notify it during the request."""
 
     client: str
     notify: Callable[[str, Json], None]
@@ -62,45 +62,45 @@ class Caller(Record):
 
 
 class Offer(Protocol):
-    """What a server has: tools, resources and prompts. May be asked by several threads at once."""
+    """The tools, resources and prompts of a server. Must be thread-safe."""
 
     name: str
     version: str
     instructions: str
 
     def tools(self) -> list[Json]:
-        """What ``tools/list`` shows."""
+        """The result of ``tools/list``."""
 
     def call(self, name: str, arguments: Json, caller: Caller) -> Json:
         """Call a tool; a refusal is a result with ``isError``."""
 
     def resources(self) -> list[Json]:
-        """What ``resources/list`` shows."""
+        """The result of ``resources/list``."""
 
     def templates(self) -> list[Json]:
-        """What ``resources/templates/list`` shows."""
+        """The result of ``resources/templates/list``."""
 
     def read(self, uri: str, caller: Caller) -> list[Json]:
         """The contents of a resource; raises ``NoResource``."""
 
     def mark(self, uri: str) -> Any:
-        """Something that changes whenever the resource does; None if it can never exist."""
+        """A value that changes whenever the resource does; None if the resource cannot exist."""
 
     def prompts(self) -> list[Json]:
-        """What ``prompts/list`` shows."""
+        """The result of ``prompts/list``."""
 
     def prompt(self, name: str, arguments: Json, caller: Caller) -> Json:
         """One prompt, filled in."""
 
     def slow(self, method: str, params: Json) -> bool:
-        """Whether a request may take long, so that others must not wait for it."""
+        """Whether a request may take long, so that others should not wait for it."""
 
-    def rest(self) -> None:
-        """There is nothing to do just now: a good moment for what can wait."""
+    def idle(self) -> None:
+        """Called while the transport is idle, for deferred work."""
 
 
 def decode(line: bytes) -> Any:
-    """A message from its bytes. Numbers that JSON does not have, and nesting without end, are no messages."""
+    """Decode a message. Non-JSON numbers (NaN, Infinity) and excessive nesting are errors."""
     try:
         return _decode(line.decode("utf-8"))
     except (ValueError, RecursionError) as error:
@@ -111,13 +111,13 @@ def _refuse(name: str) -> float:
     raise ValueError(name)
 
 
-# Made once: ``json.loads`` and ``json.dumps`` make theirs anew for each call that wants anything special.
+# Created once: ``json.loads`` and ``json.dumps`` create theirs per call if any option is set.
 _decode = json.JSONDecoder(parse_constant=_refuse).decode
 compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def encode(message: Json | list[Json]) -> bytes:
-    """A message as one line, without its line feed. Half of a surrogate pair is written as its escape."""
+    """Encode a message as one line without line feed. An unpaired surrogate is escaped."""
     return compact(message).encode("utf-8", "backslashreplace")
 
 

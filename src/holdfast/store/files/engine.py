@@ -220,7 +220,7 @@ class FilesEngine:
         )
 
     def drop_file(self, path: str) -> None:
-        """Remove a file of the workspace that can be made anew."""
+        """Remove a file of the workspace that can be regenerated."""
         try:
             self._fs.unlink(os.path.join(self.root, path))
         except FileNotFoundError:
@@ -242,7 +242,7 @@ class FilesEngine:
         self._handles.clear()
 
     def __del__(self) -> None:
-        """Whoever drops a workspace keeps no files open. What a crash laboratory left behind must not act once more."""
+        """A dropped store closes its files, except under a crash-consistency harness."""
         if not getattr(self, "_closed", True) and self._fs is posix:
             self.close()
 

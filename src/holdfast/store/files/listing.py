@@ -41,7 +41,7 @@ def newest(store: FilesEngine, fs: FileSystem, user: str | None, limit: int) -> 
 def _latest_first(fs: FileSystem, sessions: str, found: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """Sessions by their day, and those of one day by when their folder got its last segment: ids of a day do not tell.
 
-    Where git has just put all folders there, at the same moment, that says nothing, and their names decide.
+    Right after a checkout all folders have the same time; then their names decide.
     """
     days: dict[str, list[tuple[str, str]]] = {}
     for entry in found:

@@ -1,4 +1,4 @@
-"""Cutting a torn tail: what a power cut or a killed process left behind the last whole line of a segment.
+"""Cutting a torn tail: what a power cut or a killed process left after the last complete line of a segment.
 
 The bytes are kept under ``local/quarantine/`` with a report, durable before the segment is shortened (I5).
 """
@@ -27,7 +27,7 @@ def cut_torn_tail(fs: FileSystem, place: Place, stream: str, path: str, fd: int)
     if good.offset == found.st_size:
         return good
     tail = durable.read_range(fs, fd, good.offset, found.st_size)
-    what = "a torn tail: bytes behind the last whole line, never acknowledged as a commit"
+    what = "a torn tail: bytes after the last complete line, never acknowledged as a commit"
     save_aside(place, stream, path, tail, what, line=good.rows + 1, offset=good.offset)
     fs.truncate(fd, good.offset)
     fs.sync(fd)

@@ -1,7 +1,7 @@
 """Taking over the journals of processes that died: what they had acknowledged is put back into their segments.
 
 After a kill the segments have everything, and are only synced. After a power cut a segment may have lost its last
-lines, or have zeros or garbage in their place: then they are written once more, behind the last sound line (I5).
+lines, or have zeros or garbage in their place: then they are written once more, after the last sound line (I5).
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def _git_has(place: Place, handle: Stream, name: str) -> bool:
 
 
 def _also_in(tail: bytes, known: dict[str, bytes], last: bytes) -> list[bytes]:
-    """Lines behind a fault that no journal holds and that go on behind the ``last`` one: if somebody has edited the
+    """Lines after a fault that no journal holds and that continue after the ``last`` one: if somebody has edited the
     segment, they may have been acknowledged. After a power cut they were not, and do no harm."""
     found: list[bytes] = []
     for piece in tail.split(b"\n")[:-1]:
@@ -228,7 +228,7 @@ def _follows(pieces: list[bytes], previous: str) -> bool:
 
 def _bring_elsewhere(place: Place, handle: Stream, name: str, fd: int, missing: list[bytes]) -> None:
     """The segment has been changed under the journal, or git has it: what the stream lacks goes to a new one,
-    chained anew."""
+    rechained."""
     present = {codec.id_of(line) for line in handle.read(None).lines}
     data = durable.read_range(place.fs, fd, 0, place.fs.seek(fd, 0, SEEK_END))
     present.update(codec.id_of(line) for line in segments.whole_lines(data))  # it may be out of the tree

@@ -27,7 +27,7 @@ TAG_LENGTH = 6
 JOINED = "0" * ids.WRITER_LENGTH
 """Stands for the writer in the name of a segment that archiving joined from all others."""
 CHUNK = 1 << 17
-"""Bytes that are read at once: of larger pieces the memory has to be fetched anew each time."""
+"""Bytes that are read at once: larger buffers are mapped and unmapped on every read."""
 _LONGEST = 4 * codec.MAX_LINE
 """Bytes of one line in a file that are kept while it is read: more than any commit has with its blanks."""
 FIRST, SHIFTS = 15, 24
@@ -73,7 +73,7 @@ class Part(Record):
 
     mark: Mark
     good: Mark
-    """The mark behind the last line that holds a commit for the first time: ``mark`` unless the end is damaged. Among
+    """The mark after the last line that holds a commit for the first time: ``mark`` unless the end is damaged. Among
     old bytes of the file, which a cut can leave there, may be whole lines."""
     lines: list[bytes]
     troubles: list[Trouble]
@@ -101,7 +101,7 @@ def tag_in(name: str) -> str:
 
 @lru_cache(maxsize=256)
 def tag_of(stream: str) -> str:
-    """A few letters that stand for a stream in the names of its segments."""
+    """A few characters that stand for a stream in the names of its segments."""
     digest = blake2b(stream.encode(), digest_size=8).digest()
     return ids.random_text(int.from_bytes(digest, "big"), TAG_LENGTH)
 

@@ -510,7 +510,7 @@ class Stream:
             self.journal.safe = 0
 
     def close(self) -> None:
-        """Close all files. The handle can be used again, and opens them anew."""
+        """Close all files. The handle can be used again: it reopens them."""
         try:
             self._close_segment()
         except OSError:

@@ -37,12 +37,12 @@ def faults_of(rows: Rows) -> list[Fault]:
     return found
 
 
-def mended(rows: Rows, found: list[Fault]) -> list[Fault]:
+def repaired(rows: Rows, found: list[Fault]) -> list[Fault]:
     """The faults again, after putting right the columns, which only repeat what their lines say."""
-    spoilt = {fault.where: fault for fault in found if fault.kind == faults.WRONG_COLUMNS}
+    inconsistent = {fault.where: fault for fault in found if fault.kind == faults.WRONG_COLUMNS}
     for number, stream in rows("SELECT number, name FROM streams ORDER BY name"):
         for seq, _, _, line in _commits(rows, number):
-            if row(stream, seq) in spoilt:
+            if row(stream, seq) in inconsistent:
                 commit = decode(line)
                 rows(
                     "UPDATE OR IGNORE commits SET id = ?, op = ? WHERE stream = ? AND seq = ?",

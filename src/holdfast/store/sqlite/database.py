@@ -29,7 +29,7 @@ _LOG_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 _LOG_HEADER = 32
 _LOG_FRAME = 24
 _ROOM = _LOG_HEADER + 1000 * (_LOG_FRAME + 4096)
-"""Bytes of a log from which on SQLite begins it anew: it is not lengthened beyond that."""
+"""Length of a log at which SQLite restarts it: it is not extended beyond that."""
 _BUSY_SECONDS = 30.0
 _DAMAGED = frozenset([sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT])
 _FORBIDDEN = frozenset([sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH])
@@ -195,11 +195,6 @@ class Preallocation:
 
     def __init__(self, after: int) -> None:
         self._after = self._left = after
-
-    @property
-    def is_next(self) -> bool:
-        """Whether the next append is the one."""
-        return self._left == 1
 
     def count(self) -> bool:
         """One more append; True if the log is to be lengthened with it."""

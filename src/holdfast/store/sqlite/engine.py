@@ -28,17 +28,14 @@ from holdfast.store.protocol import (
     Cursor,
     Fault,
     Plan,
-    PrebuiltCommit,
     Tail,
 )
 from holdfast.store.sqlite import database, fork, statements
 from holdfast.store.sqlite.rows import Row, checked, head_of, is_text, row
-from holdfast.typed import Any, made
+from holdfast.typed import Any
 
 _PAGE = 256
 _MOST_ENDS = 1000
-_ALONE = 2
-"""Own commits in a row, after which a store takes it that nobody else is writing."""
 _NO_END = (1 << 63) - 1
 
 
@@ -69,7 +66,6 @@ class SqliteStore:
         self._writer = ""
         self._ends: dict[str, tuple[int, str, str]] = {}  # of streams whose last commit is this store's own
         self._data_version = -1
-        self._alone = 0  # own commits in a row, with nobody else's between them
         self._preallocation = database.Preallocation(room_after)
         self._closed = False
         with self._lock:
@@ -86,53 +82,13 @@ class SqliteStore:
     ) -> Appended:
         with self._lock:
             try:
-                if type(plan) is PrebuiltCommit and op is None:
-                    done = self._append_alone(stream, plan, cursor, expect)
-                    if done is not None:
-                        return done
                 checked_stream(stream)
                 return self._append_in_turn(stream, plan, cursor, expect, op)
             except HoldfastError:
                 raise
             except BaseException:
-                self._disconnect()  # interrupted, at whatever moment: what is closed holds nobody up
+                self._disconnect()  # interrupted: a closed connection blocks nobody
                 raise
-
-    def _append_alone(
-        self, stream: str, plan: PrebuiltCommit, cursor: Cursor, expect: int | None
-    ) -> Appended | None:
-        """Append behind this store's own last commit, in one statement that finds no row to follow, or another one in
-        its place, if anything has happened since; None, and nothing done, if so, or if it is not worth trying."""
-        db, end = self._db, self._ends.get(stream)
-        draft, _, content = plan.prepared
-        if db is None or end is None or draft.op is not None or self._alone < _ALONE or db.in_transaction:
-            return None
-        count, last_sum, head = end
-        if (
-            cursor != [count, last_sum]
-            or (expect is not None and expect != count)
-            or self._preallocation.is_next
-        ):
-            return None
-        self._preallocation.count()
-        now, seq = self._clock(), count + 1
-        line, commit = encode(draft, ids.next_id(head, now, self._writer), iso(now), last_sum, content)
-        del self._ends[stream]  # until it is known that this is the end
-        self._take_turn()
-        try:
-            found = db.execute(statements.FOLLOW, (seq, commit.id, line[:-1], stream, count, head)).rowcount
-        except sqlite3.IntegrityError:
-            found = 0  # somebody else's commit has the place
-        except sqlite3.Error as error:
-            raise self._failed(error, outcome_unknown=True) from error
-        finally:
-            if self._queue is not None:
-                self._fs.lock(self._queue, LOCK_UN)
-        if found != 1:
-            self._alone = 0
-            return None
-        self._ends[stream] = (seq, commit.sum, commit.id)
-        return made(Appended, (commit, [seq, commit.sum], seq, False))
 
     def _append_in_turn(
         self, stream: str, plan: Plan, cursor: Cursor, expect: int | None, op: str | None
@@ -178,7 +134,6 @@ class SqliteStore:
             self._ends.clear()
             self._data_version = data_version
         count, last_sum, head = self._ends.get(stream, (0, "", ""))
-        self._alone = self._alone + 1 if count else 0
         if count and cursor == [count, last_sum]:
             return Tail([], cursor, count, head, False, ()), last_sum
         return self._tail(stream, cursor)
@@ -285,7 +240,7 @@ class SqliteStore:
 
     def check(self, *, fix: bool = False) -> list[Fault]:
         from holdfast.store.faults import WRONG_COLUMNS
-        from holdfast.store.sqlite.check import faults_of, mended
+        from holdfast.store.sqlite.check import faults_of, repaired
 
         with self._lock:
             found = faults_of(self._rows)
@@ -293,7 +248,7 @@ class SqliteStore:
                 return found
             self._begin()
             try:
-                found = mended(self._rows, found)
+                found = repaired(self._rows, found)
                 self._run("COMMIT", outcome_unknown=True)
                 return found
             finally:

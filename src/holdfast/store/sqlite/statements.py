@@ -18,11 +18,6 @@ ADD = """
 INSERT INTO commits (stream, seq, id, op, line)
 VALUES ((SELECT number FROM streams WHERE name = ?), ?, ?, ?, ?)
 """
-FOLLOW = """
-INSERT INTO commits (stream, seq, id, line)
-SELECT streams.number, ?, ?, ? FROM streams JOIN commits ON commits.stream = streams.number
-WHERE streams.name = ? AND commits.seq = ? AND commits.id = ?
-"""
 PUT = "INSERT INTO notes (name, data) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET data = excluded.data"
 FORGET_NOTES = (
     "DELETE FROM notes WHERE (name >= ? AND name < ?) OR name GLOB ?"  # "0" is the letter after "/"

@@ -1,4 +1,4 @@
-"""The conformance suite: every promise of ``store.protocol``, as tests that pytest runs over any engine.
+"""The conformance suite: every guarantee of ``store.protocol``, as pytest tests for any engine.
 
 A new engine's test module imports everything from here and supplies one fixture::
 
@@ -9,8 +9,8 @@ A new engine's test module imports everything from here and supplies one fixture
         with Engine(lambda place, clock: MyStore(place, clock=clock), str(tmp_path)) as engine:
             yield engine
 
-``place`` is an empty folder; whatever the engine keeps elsewhere must depend on its name alone, so that
-opening the same place again opens the same store. Shared engines must also open by ``capabilities.url``.
+``place`` is an empty folder. An engine that stores its data elsewhere must derive the location from this path alone, so
+that opening the same place again opens the same store. Shared engines must also open by ``capabilities.url``.
 """
 
 from __future__ import annotations

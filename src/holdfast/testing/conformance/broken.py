@@ -1,4 +1,4 @@
-"""Stores that are broken on purpose. A check that passes one of them is blind."""
+"""Stores that are broken on purpose. A check that accepts one of them is worthless."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from holdfast.testing.crash.oracle import files_engine
 
 
 class _Around:
-    """A store around a store."""
+    """A wrapper around a store."""
 
     def __init__(self, inner: Store, seed: int = 0) -> None:
         self.inner = inner
@@ -59,7 +59,7 @@ class _Around:
 
 
 class NoVersionCheck(_Around):
-    """Accepts every expected version, as a last-writer-wins store does."""
+    """Accepts every expected version, like a last-writer-wins store."""
 
     def append(
         self,
@@ -73,7 +73,7 @@ class NoVersionCheck(_Around):
 
 
 class StaleRead(_Around):
-    """Often answers a read from the start with what it answered some time ago, as a lagging replica does."""
+    """Often answers a full read with an older result, like a lagging replica."""
 
     def __init__(self, inner: Store, seed: int = 0) -> None:
         super().__init__(inner, seed)
@@ -91,7 +91,7 @@ class StaleRead(_Around):
 
 
 class LostWrite(_Around):
-    """Acknowledges some appends without writing them, as a cache that is never flushed does."""
+    """Acknowledges some appends without writing them, like a cache that is never flushed."""
 
     def append(
         self,
@@ -107,7 +107,7 @@ class LostWrite(_Around):
         tail = self.inner.read(stream)
 
         class Enough(Exception):
-            """Stops the append at the moment when everything is known and nothing is written."""
+            """Aborts the append after planning and before writing."""
 
         def pretend(ground: object) -> object:
             made.append(encode(plan(ground).draft, tail.head, "", tail.head)[1])  # type: ignore[arg-type]
@@ -121,13 +121,13 @@ class LostWrite(_Around):
 
 
 class _Recovering(_Around):
-    """The files engine with a mistake in what it does about the remains of a crash."""
+    """The files engine with a bug in its crash recovery."""
 
     def __init__(self, root: str, fs: FileSystem) -> None:
         super().__init__(files_engine(root, fs))
         self.root = root
         self.damaged = {fault.stream for fault in self.inner.check() if ".jsonl:" in fault.where}
-        """Streams in which something unreadable lay when the store was opened."""
+        """Streams that had unreadable bytes when the store was opened."""
 
     def segments(self, stream: str) -> Iterator[str]:
         folder = segments.folder_of(self.root, stream)
@@ -143,12 +143,12 @@ class _Recovering(_Around):
         return tail._replace(lines=lines[::-1] if newest_first else lines, version=len(lines))
 
     def shown(self, stream: str, lines: list[bytes], head: str) -> list[bytes]:
-        """The mistake in reading, if there is one."""
+        """The lines as read, with the bug if it is in reading."""
         return lines
 
 
 class HalfCommits(_Recovering):
-    """Makes a commit of whatever events a torn line still has."""
+    """Turns the readable events of a torn line into a commit."""
 
     def shown(self, stream: str, lines: list[bytes], head: str) -> list[bytes]:
         for path in self.segments(stream):
@@ -174,7 +174,7 @@ def _events_in(torn: str) -> Iterator[Event]:
 
 
 class PlayedTwice(_Recovering):
-    """After a crash it plays the last commit once more, without a look at whether that had been done."""
+    """Replays the last commit after a crash without checking whether it was applied."""
 
     def shown(self, stream: str, lines: list[bytes], head: str) -> list[bytes]:
         if stream in self.damaged and lines:
@@ -185,7 +185,7 @@ class PlayedTwice(_Recovering):
 
 
 class CutTooLate(_Recovering):
-    """Cuts a torn tail off when it closes, and with it what it has appended since."""
+    """Truncates a torn tail on close, and with it everything appended since."""
 
     def __init__(self, root: str, fs: FileSystem) -> None:
         super().__init__(root, fs)
@@ -209,14 +209,14 @@ def _whole_length(path: str) -> int:
 
 
 class Silent(_Recovering):
-    """Reports no fault."""
+    """Reports no faults."""
 
     def check(self, *, fix: bool = False) -> list[Fault]:
         return []
 
 
 class Vague(_Recovering):
-    """Names the file of a fault, but no line."""
+    """Reports the file of a fault but not the line."""
 
     def check(self, *, fix: bool = False) -> list[Fault]:
         faults = super().check(fix=fix)
@@ -224,7 +224,7 @@ class Vague(_Recovering):
 
 
 class Renamer(_Recovering):
-    """Writes another author into every commit, with sums that fit."""
+    """Changes the author of every commit, with matching checksums."""
 
     def shown(self, stream: str, lines: list[bytes], head: str) -> list[bytes]:
         previous = GENESIS

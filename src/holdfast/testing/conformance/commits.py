@@ -1,4 +1,4 @@
-"""Promises about commits: what is appended, under which id, and when not."""
+"""Guarantees about commits: what is appended, under which id, and when an append is refused."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from holdfast.testing.plans import saying, texts
 
 
 class TestRoundTrip:
-    """What goes in comes out, byte for byte."""
+    """Data is read back byte for byte."""
 
     def test_hostile_texts(self, store: Store) -> None:
-        """Every hostile text, up to a megabyte, is read back unchanged, and each line's sum is right."""
+        """Every hostile text, up to a megabyte, is read back unchanged, and each line's checksum is right."""
         append_all(store, USER, *hostile.TEXTS)
         lines = list(store.read(USER).lines)
         assert [decode(line).events[0].data["text"] for line in lines] == hostile.TEXTS
         assert all(fault_of(line, None) is None and b"\n" not in line for line in lines)
 
     def test_the_commit_that_is_returned_is_the_one_that_is_read(self, store: Store) -> None:
-        """An append returns the very commit that a reader decodes, with all its events and versions."""
+        """An append returns the commit that a reader decodes, with all its events and versions."""
         events = (Event("x.one", {"deep": [[{"a": None}], 1.5, -0.0, 10**30, True]}, 3), Event("x.two", {}))
         draft = Draft(events, "ben", "human", "op-1")
         done = store.append(USER, lambda context: PreparedCommit(draft, {}), op="op-1")
@@ -45,7 +45,7 @@ class TestRoundTrip:
         assert done.repeated is False
 
     @pytest.mark.parametrize("text", ["\ud800", "a\udfffb"])
-    def test_half_a_surrogate_pair_is_refused(self, store: Store, text: str) -> None:
+    def test_an_unpaired_surrogate_is_refused(self, store: Store, text: str) -> None:
         """Text that is not valid Unicode is refused, and nothing is written."""
         with pytest.raises(Refused):
             store.append(USER, saying(text))
@@ -53,23 +53,23 @@ class TestRoundTrip:
             store.append(USER, saying("x", op=text), op=text)
         assert everything(store) == []
 
-    def test_what_is_no_json_is_refused(self, store: Store) -> None:
-        """Data that JSON cannot hold is refused, and nothing is written."""
+    def test_data_that_is_not_json_is_refused(self, store: Store) -> None:
+        """Data that JSON cannot represent is refused, and nothing is written."""
         for data in ({"x": float("nan")}, {"x": b"bytes"}, {"x": {1, 2}}, {"x": object()}):
             draft = Draft((Event("x.y", data),), "ann", "agent")
             with pytest.raises(Refused):
                 store.append(USER, lambda context, draft=draft: PreparedCommit(draft, {}))  # type: ignore[misc]
         assert everything(store) == []
 
-    def test_too_large_a_commit_is_refused(self, store: Store) -> None:
-        """A commit over the limit is refused, and the stream goes on as if nothing had happened."""
+    def test_a_commit_over_the_limit_is_refused(self, store: Store) -> None:
+        """A commit over the limit is refused, and the stream stays usable."""
         with pytest.raises(TooLarge):
             store.append(USER, saying("x" * (4 << 20)))
         append_all(store, USER, "after")
         assert everything(store) == ["after"]
 
     def test_streams_do_not_mix(self, store: Store) -> None:
-        """Commits of one stream are in no other, and a stream that nobody wrote to is empty."""
+        """Commits of one stream are in no other, and a stream without writes is empty."""
         append_all(store, USER, "a", "b")
         append_all(store, OTHER, "c")
         assert (everything(store, USER), everything(store, OTHER)) == (["a", "b"], ["c"])
@@ -77,7 +77,7 @@ class TestRoundTrip:
         assert (list(empty.lines), empty.version, empty.head, empty.faults) == ([], 0, ids.ZERO, ())
 
     def test_newest_first(self, store: Store) -> None:
-        """Reading backwards gives the whole stream in reverse, also past any page of an engine."""
+        """Reading backwards gives the whole stream in reverse, across all pages of an engine."""
         wanted = [str(number) for number in range(600)]
         append_all(store, USER, *wanted)
         backwards = store.read(USER, newest_first=True)
@@ -158,7 +158,7 @@ class TestIds:
     """Ids and times."""
 
     def test_ids_increase_when_the_clock_jumps(self, engine: Engine) -> None:
-        """Ids strictly increase whatever the wall clock does, and each is later than all that was read."""
+        """Ids strictly increase whatever the wall clock does, and each is later than all commits read."""
         now = 0
         store = engine.fresh(lambda: now)
         found = []
@@ -169,8 +169,8 @@ class TestIds:
         assert [commit.id for commit in found] == sorted({commit.id for commit in found})
         assert store.read(USER).head == found[-1].id
 
-    def test_the_time_is_the_wall_clocks(self, engine: Engine) -> None:
-        """``at`` is the wall clock's time in UTC with milliseconds, and a calm clock is also in the id."""
+    def test_the_timestamp_is_the_wall_clocks(self, engine: Engine) -> None:
+        """``at`` is the wall-clock time in UTC with milliseconds, and a steady clock is also in the id."""
         store = engine.fresh(lambda: 1_769_005_800_123)
         commit = append_all(store, USER, "x").commit
         assert commit.at == "2026-01-21T14:30:00.123Z"
@@ -189,7 +189,7 @@ class TestIds:
         assert commit.id.endswith("-" + writers[0])
 
     def test_versions_count_commits(self, store: Store) -> None:
-        """The version is the number of commits, in what is appended as in what is read."""
+        """The version is the number of commits, for appends and reads."""
         for number in range(1, 6):
             assert store.append(USER, saying("x")).version == number
             assert store.read(USER).version == number
@@ -236,13 +236,13 @@ class TestOps:
         "op", ["", " ", "x" * 5000, "ö\0\n'\"\\", "'; DROP TABLE commits; --", "%", "O", "*"]
     )
     def test_operation_ids_are_compared_exactly(self, store: Store, op: str) -> None:
-        """Any text can be an operation id, and only the same text is the same operation."""
+        """Any text can be an operation id, and only an identical text is the same operation."""
         store.append(USER, saying("lower", op="o"), op="o")
         assert store.append(USER, saying("x", op=op), op=op).repeated is False
         assert store.append(USER, never, op=op).repeated is True
 
     def test_across_handles_and_openings(self, engine: Engine) -> None:
-        """Where commits survive, another handle knows the operation, at once and after reopening."""
+        """Where commits survive, another handle recognises the operation, immediately and after reopening."""
         store = engine.fresh()
         first = store.append(USER, saying("first", op="o"), op="o")
         if not store.capabilities.survives_exit:
@@ -253,7 +253,7 @@ class TestOps:
         assert engine.again(store).append(USER, never, op="o").commit == first.commit
 
     def test_after_many_other_commits(self, engine: Engine) -> None:
-        """An operation is still known after thousands of commits, some with operations of their own."""
+        """An operation is still recognised after thousands of commits, some with operation ids."""
         store = engine.fresh()
         first = store.append(USER, saying("first", op="o"), op="o")
         cursor = first.cursor
@@ -277,7 +277,7 @@ class TestPlans:
     """What a plan sees and may do."""
 
     def test_a_plan_that_raises_writes_nothing(self, store: Store) -> None:
-        """An error of the plan comes out as it is, and leaves no trace."""
+        """An exception of the plan propagates unchanged and nothing is written."""
         for error in (ValueError("mine"), KeyboardInterrupt(), Refused("rule")):
 
             def plan(context: AppendContext, error: BaseException = error) -> PreparedCommit:
@@ -290,7 +290,7 @@ class TestPlans:
         assert store.append(USER, saying("x", op="o"), op="o").version == 1
 
     def test_a_plan_sees_exactly_what_is_new(self, engine: Engine) -> None:
-        """The plan's tail holds what is beyond the cursor, and no more, wherever the cursor stands."""
+        """The plan's tail holds exactly what is beyond the cursor, for any cursor."""
         store = engine.fresh()
         cursors = [store.read(USER).cursor]
         for number in range(5):
@@ -307,7 +307,7 @@ class TestPlans:
             wanted.append("more")
 
     def test_a_plan_may_read(self, store: Store) -> None:
-        """A plan may look at other streams and at notes."""
+        """A plan may read other streams and notes."""
         append_all(store, OTHER, "there")
         store.put("local/note", b"n")
 

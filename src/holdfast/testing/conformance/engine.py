@@ -1,4 +1,4 @@
-"""What the conformance suite works with: a maker of stores, and short words for common steps."""
+"""Support for the conformance suite: a factory of stores, and helpers for common steps."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from holdfast.testing.plans import saying, texts, wall_clock
 USER = "users/ann"
 OTHER = f"sessions/ben/{hostile.SESSION}"
 MANY = int(os.environ.get("HOLDFAST_MANY", "2500"))
-"""How many commits are many: raised to 10,000 and more for a long run."""
+"""The size of a long stream; 10,000 and more in a long run."""
 
 
 class Engine:
-    """Makes stores, and closes them all in the end."""
+    """Creates stores, and closes them all at the end."""
 
     def __init__(self, open: Callable[[str, Callable[[], int]], Store], folder: str) -> None:
         self._open = open
@@ -37,7 +37,7 @@ class Engine:
         return self._opened(place, clock)
 
     def again(self, store: Store, clock: Callable[[], int] = wall_clock) -> Store:
-        """Another handle on the place of ``store``."""
+        """Another handle on the same place as ``store``."""
         return self._opened(next(place for known, place in self._places if known is store), clock)
 
     def _opened(self, place: str, clock: Callable[[], int]) -> Store:
@@ -78,7 +78,7 @@ def never(context: AppendContext) -> PreparedCommit:
 
 
 def remembering(seen: list[Any], plan: Plan) -> Plan:
-    """``plan``, with the tail that it was given put into ``seen``."""
+    """``plan``, which also appends its tail to ``seen``."""
 
     def remember(context: AppendContext) -> PreparedCommit:
         seen[:] = [context.tail._replace(lines=list(context.tail.lines))]
@@ -94,7 +94,7 @@ def start(url: str, stream: str, count: int, tag: str) -> subprocess.Popen[str]:
 
 
 def in_threads(jobs: list[Callable[[], None]]) -> None:
-    """Run all jobs at once; the first error of any of them is raised here."""
+    """Run all jobs concurrently; raise the first error of any of them."""
     errors: list[BaseException] = []
 
     def guarded(job: Callable[[], None]) -> None:

@@ -1,4 +1,4 @@
-"""Random sequences of calls, made on an engine and on the memory engine, must have the same results."""
+"""Model-based testing: random sequences of calls give the same results on an engine and on the memory engine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EXPECTS = st.sampled_from([None, None, "right", "wrong"])
 
 
 def seen(tail: Tail) -> tuple[list[str], int, bool]:
-    """What can be compared between engines: ids and sums differ by writer."""
+    """The comparable part of a tail: ids and checksums differ by writer."""
     return texts(tail), tail.version, tail.restarted
 
 
@@ -96,7 +96,7 @@ def run_against_model(
             self.model.forget(stream)
             self.store.forget(stream)
             # The same text in the same millisecond is the same commit again, and an old cursor fits it: in one of the
-            # two stores only, if the other one is a moment later.
+            # two stores only, if the other one is a millisecond later.
             time.sleep(0.002)
 
         @rule(close=st.booleans())

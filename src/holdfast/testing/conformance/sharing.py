@@ -1,4 +1,4 @@
-"""Promises about sharing a store between threads, processes and lives, and about any sequence of calls."""
+"""Guarantees about sharing a store between threads, processes and restarts, and about any sequence of calls."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from holdfast.testing.plans import saying, texts
 
 
 class TestConcurrency:
-    """Many at once."""
+    """Concurrent writers."""
 
     def test_threads(self, store: Store) -> None:
-        """Eight threads lose nothing, versions are dense, and each thread's commits keep their order."""
+        """Eight threads lose no commit, versions have no gaps, and each thread's commits keep their order."""
         versions: list[int] = []
         barrier = Barrier(8)
 
@@ -43,7 +43,7 @@ class TestConcurrency:
         self.check_whole(store, {str(tag): 25 for tag in range(8)})
 
     def test_counting_with_expect(self, store: Store) -> None:
-        """Read, decide, append with expect, again on conflict: no update is lost."""
+        """Read, modify, append with expect, retry on conflict: no update is lost."""
 
         def work() -> None:
             for _ in range(10):
@@ -61,7 +61,7 @@ class TestConcurrency:
         assert everything(store) == [str(number) for number in range(40)]
 
     def test_processes(self, engine: Engine) -> None:
-        """Where processes share a store, four of them lose nothing; where they do not, nothing arrives."""
+        """Where processes share a store, four of them lose no commit; where they do not, none arrives."""
         store = engine.fresh()
         children = [start(store.capabilities.url, USER, 50, f"p{n}") for n in range(4)]
         for child in children:
@@ -86,17 +86,17 @@ class TestConcurrency:
 
 
 class TestCapabilities:
-    """What is claimed holds, and what is denied really is missing."""
+    """Claimed capabilities hold, and denied ones are really missing."""
 
-    def test_claims_fit_together(self, store: Store) -> None:
-        """Whoever survives a power cut or is shared also survives an exit, and every engine has a name."""
+    def test_capabilities_are_consistent(self, store: Store) -> None:
+        """An engine that survives a power cut or is shared also survives an exit, and every engine has a name."""
         claims = store.capabilities
         assert claims.survives_exit or not (claims.survives_power_cut or claims.shared)
         assert claims.name
         assert claims.url
 
     def test_reopening(self, engine: Engine) -> None:
-        """After closing, commits and notes are there if that is claimed, and gone if it is denied."""
+        """After closing, commits and notes persist if that is claimed, and are gone if it is denied."""
         store = engine.fresh()
         append_all(store, USER, "a", "b")
         store.put("local/note", b"n")
@@ -109,7 +109,7 @@ class TestCapabilities:
             assert (everything(again), again.get("local/note"), again.streams()) == ([], None, [])
 
     def test_a_killed_process(self, engine: Engine) -> None:
-        """What a process acknowledged before kill -9 is there, in order, and the store needs no repair."""
+        """Commits acknowledged before kill -9 are there, in order, and the store needs no repair."""
         store = engine.fresh()
         if not store.capabilities.survives_exit:
             pytest.skip("nothing outlives the process")

@@ -1,4 +1,4 @@
-"""Promises about a store: cursors, notes, names, and the whole."""
+"""Guarantees about a store: cursors, notes, names, and the store as a whole."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ GARBAGE: list[Any] = [
 
 
 class TestCursors:
-    """How far a reader has come."""
+    """Cursors: a reader's position."""
 
-    def test_reading_on(self, engine: Engine) -> None:
-        """A cursor gives what came after it, also after a round trip through JSON and after reopening."""
+    def test_reading_from_a_cursor(self, engine: Engine) -> None:
+        """A cursor gives the commits after it, even after a round trip through JSON and after reopening."""
         store = engine.fresh()
         start_cursor = store.read(USER).cursor
         append_all(store, USER, "a", "b")
@@ -69,7 +69,7 @@ class TestCursors:
 
     @pytest.mark.parametrize("cursor", GARBAGE, ids=repr)
     def test_garbage_restarts(self, store: Store, cursor: Any) -> None:
-        """A cursor that makes no sense leads to the whole stream, in reading and in appending."""
+        """A malformed cursor gives the whole stream, for reads and appends."""
         append_all(store, USER, "a", "b")
         tail = store.read(USER, cursor)
         assert (texts(tail), tail.restarted, tail.version) == (["a", "b"], True, 2)
@@ -86,7 +86,7 @@ class TestCursors:
             assert (texts(tail), tail.restarted) == (["a", "b", "c"], True)
 
     def test_a_cursor_of_a_forgotten_history_restarts(self, store: Store) -> None:
-        """A stream that was forgotten and begun again does not continue an old cursor."""
+        """A stream that was forgotten and started again does not continue an old cursor."""
         old = append_all(store, USER, "a", "b").cursor
         store.forget(USER)
         assert store.read(USER, old).restarted is True
@@ -99,12 +99,12 @@ class TestCursors:
 
 
 class TestNotes:
-    """Small files beside the streams."""
+    """Notes: small named values outside of the streams."""
 
     NAMES = ("local/current", "local/a/b", f"{USER}/STATE.md", f"{OTHER}/state.json", "project/state.json")
 
     def test_put_get_remove(self, store: Store) -> None:
-        """A note is there until it is replaced or removed; any bytes will do."""
+        """A note persists until replaced or removed, with arbitrary bytes."""
         for name in self.NAMES:
             assert store.get(name) is None
             for data in (b"", b"\0\xff\n", name.encode(), b"x" * (1 << 20), b"last"):
@@ -114,13 +114,13 @@ class TestNotes:
         store.put(self.NAMES[0], None)
         assert [store.get(name) for name in self.NAMES] == [None, b"last", b"last", b"last", b"last"]
 
-    def test_a_note_makes_no_stream(self, store: Store) -> None:
-        """A view of a stream that nobody wrote to does not bring the stream into being."""
+    def test_a_note_does_not_create_a_stream(self, store: Store) -> None:
+        """A view of an empty stream does not create the stream."""
         store.put(f"{USER}/STATE.md", b"x")
         assert store.streams() == []
 
-    def test_notes_are_replaced_at_once(self, store: Store) -> None:
-        """Readers see one whole note or another, never a mixture, while several threads replace it."""
+    def test_notes_are_replaced_atomically(self, store: Store) -> None:
+        """Readers see one complete note or another, never a mixture, while several threads replace it."""
         letters = b"abcd"
         store.put("local/note", letters[:1] * 50_000)
         torn = []
@@ -138,8 +138,8 @@ class TestNotes:
         in_threads([*(lambda letter=letter: write(letter) for letter in letters), read, read])
         assert torn == []
 
-    def test_forgetting_takes_the_notes_along(self, store: Store) -> None:
-        """Views and caches of a forgotten stream go with it; those of other streams stay."""
+    def test_forgetting_deletes_the_notes(self, store: Store) -> None:
+        """Views and caches of a forgotten stream are deleted; those of other streams stay."""
         gone = (f"{USER}/STATE.md", f"local/snapshots/{USER.replace('/', '+')}")
         kept = ("users/anna/STATE.md", "local/current", "local/snapshots/users+anna")
         append_all(store, USER, "a")
@@ -155,7 +155,7 @@ class TestNames:
     """Names that could become paths."""
 
     def test_hostile_names_of_streams(self, store: Store) -> None:
-        """No hostile name is a stream, for any call."""
+        """Every call rejects every hostile stream name."""
         names = list(hostile.stream_names())
         assert len(names) > 100
         calls = (lambda name: store.append(name, never), store.read, store.forget)
@@ -163,14 +163,14 @@ class TestNames:
         assert store.streams() == []
 
     def test_hostile_names_of_notes(self, store: Store) -> None:
-        """No hostile name is a note, for any call."""
+        """Every call rejects every hostile note name."""
         names = list(hostile.note_names())
         assert len(names) > 100
         calls = (store.get, lambda name: store.put(name, b"x"), lambda name: store.put(name, None))
         assert [name for call in calls for name in names if not refused(call, name)] == []
 
     def test_streams_by_prefix(self, store: Store) -> None:
-        """Streams are listed sorted, by the beginning of their name."""
+        """Streams are listed sorted, by prefix."""
         names = sorted([USER, OTHER, "users/anna", "users/ben", "project", f"sessions/ann/{hostile.SESSION}"])
         for name in reversed(names):
             append_all(store, name, "x")
@@ -194,7 +194,7 @@ class TestStore:
     """The store as a whole."""
 
     def test_forget(self, store: Store) -> None:
-        """A forgotten stream is empty, unlisted, and can begin again; forgetting nothing is no error."""
+        """A forgotten stream is empty, unlisted and can be started again; forgetting an unknown stream is no error."""
         store.forget(USER)
         store.append(USER, saying("a", op="o"), op="o")
         append_all(store, OTHER, "b")
@@ -205,7 +205,7 @@ class TestStore:
         assert everything(store) == ["again"]
 
     def test_a_clean_store_has_no_faults(self, store: Store) -> None:
-        """Checking finds nothing where nothing is wrong, and mending changes nothing."""
+        """A check of a clean store finds nothing, and a repair changes nothing."""
         assert store.check() == []
         append_all(store, USER, *hostile.TEXTS[:10])
         append_all(store, OTHER, "x")
@@ -216,7 +216,7 @@ class TestStore:
         assert list(store.read(USER).lines) == before
 
     def test_closing(self, engine: Engine) -> None:
-        """A store can be closed twice, and says clearly that it is closed."""
+        """A store can be closed twice, and later calls say that it is closed."""
         store = engine.fresh()
         append_all(store, USER, "a")
         store.close()
@@ -226,7 +226,7 @@ class TestStore:
                 call()
 
     def test_two_handles(self, engine: Engine) -> None:
-        """Where commits survive, each handle sees at once what the other appended, and counts it."""
+        """Where commits survive, each handle immediately sees and counts what the other appended."""
         one = engine.fresh()
         if not one.capabilities.survives_exit:
             pytest.skip("each handle has a store of its own")

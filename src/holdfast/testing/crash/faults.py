@@ -1,7 +1,7 @@
-"""A file system in which one call, or every call from one on, fails as a disk can fail.
+"""Fault injection: a file system in which one call, or every call from one on, fails as a disk can fail.
 
-The way to use it: run a command with call 1 failing, then with call 2, and so on until no failure fires, for
-each error, once and for good; after each run open the store again and look at what it promised.
+To use it, run a command with call 1 failing, then with call 2, and so on until no failure fires, for each error,
+transient and permanent. After each run reopen the store and check its guarantees.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from holdfast.testing.crash.recording import Recording
 from holdfast.testing.crash.wrapped import CHANGES, T, Wrapped
 
 SHORT = 0
-"""In the place of an error number: a write takes half of the bytes and says so."""
+"""Instead of an error number: a short write of half of the bytes."""
 
 ERRORS = (errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.EINTR, SHORT)
 
@@ -30,20 +30,20 @@ _STICKY: dict[int, frozenset[str]] = {
     errno.EINTR: CHANGES | {"create", "open", "read", "lock"},
     SHORT: frozenset(["write", "write_at"]),
 }
-"""Which later calls fail too when an error has come to stay: a full disk still reads, a dead one does not."""
+"""Which later calls fail too after a permanent error: a full disk still reads, a dead one does not."""
 
 _NEVER = frozenset(["close", "unlock", "exists", "stat_handle", "seek"])
-"""Calls that fail only with errors that say something about the program."""
+"""Calls that fail only because of a bug in the program."""
 
 
 class Failure(NamedTuple):
-    """What goes wrong: at which call, with which error, for good or only once."""
+    """A fault: at which call, with which error, permanent or transient."""
 
     at: int
     error: int
     sticky: bool = False
     late: bool = False
-    """The call does its work (a write: half of it) and fails all the same."""
+    """The call does its work (a write: half of it) and then fails."""
 
     def __str__(self) -> str:
         name = errno.errorcode[self.error] if self.error else "short write"
@@ -52,7 +52,7 @@ class Failure(NamedTuple):
 
 
 class Faulty(Wrapped):
-    """Fails as told; counts calls, and remembers which failures it dealt out."""
+    """Injects the failure; counts calls and records the injected failures."""
 
     def __init__(self, inner: FileSystem, failure: Failure | None = None) -> None:
         super().__init__(inner)
@@ -64,7 +64,7 @@ class Faulty(Wrapped):
         self._broken = False
 
     def heal(self) -> None:
-        """The fault goes away: space returns, the disk is writable again."""
+        """End the fault: space returns, the disk is writable again."""
         self.failure = None
         self._broken = False
 

@@ -1,9 +1,8 @@
-"""The files engine under test: record what it does to a disk, cut the power everywhere, open what is left.
+"""The crash-consistency harness: record what the files engine does to a disk, cut the power at every point, reopen.
 
-A protocol is one way in which the engine writes. Its recording is turned into all legal disk states, each
-state is written out, opened by the real engine, and held to the guarantees: what was acknowledged is there and
-unchanged (G1), commits are whole (G2), what is there is a prefix of what was written and nothing else (G3),
-and work goes on without a human (G7).
+A protocol is one sequence of writes of the engine. Its recording is turned into all legal disk states; each state is
+written out, opened by the real engine and checked: acknowledged commits are there and unchanged (G1), commits are
+complete (G2), the contents are a prefix of what was written (G3), and work continues without manual repair (G7).
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ STREAM = "sessions/kim/2026-01-15-00000001"
 SECOND = "sessions/kim/2026-01-15-00000002"
 PROJECT = "project"
 FIRST_MS = 1_768_435_200_000
-"""When every recording begins: the states of a protocol are the same in every run."""
+"""The start time of every recording: the states of a protocol are the same in every run."""
 SETTLED_MS = FIRST_MS + 100 * 365 * 86_400_000
 """Later than every file of a fixture: see ``settle_folders``."""
 
@@ -62,15 +61,15 @@ class Fixture:
         self.attempted: dict[str, list[str]] = {}
         self.acknowledged: list[Acknowledged] = []
         self.uncertain: set[str] = set()
-        """Operations whose append failed: they may be there or not, wherever they stand."""
+        """Operations whose append failed: each may be present or not, anywhere."""
         self.forgotten: set[str] = set()
         self.joined = False
-        """Archiving rechained the commits: their sums are others now."""
+        """Archiving rechained the commits: their checksums have changed."""
         self.torn = b""
-        """Bytes that a repair must never throw away, wherever it puts them."""
+        """Bytes that a repair must never discard, wherever it moves them."""
         self.journal_policy: JournalPolicy | None = None
         self.cursors: dict[Store, Cursor] | None = None
-        """Where each store has come to, in protocols of one stream in which they go on from there."""
+        """The cursor of each store, in protocols of one stream that continue from it."""
         self.first_step = 0
         self._number = 0
         self._known = 0
@@ -92,7 +91,7 @@ class Fixture:
         return self._disk.fs
 
     def begin(self) -> None:
-        """What was done so far is taken as safely on the disk; the recording proper starts here."""
+        """Treat everything so far as durable; the recording starts here."""
         self._known = len(self.acknowledged)
         self._disk.begin(self._known)
 
@@ -106,12 +105,12 @@ class Fixture:
         )
 
     def settle_folders(self) -> None:
-        """Have all time stamps of folders lie so far back that they are believed, as they are in ordinary life: only
-        then does a store take its short cuts. Before the first store is made."""
+        """Set the timestamps of all folders far enough into the past to be trusted, as they usually are: only then does
+        a store take its fast paths. Call it before the first store is created."""
         self._ticks = itertools.count(SETTLED_MS)
 
     def git_head(self) -> str:
-        """A git directory around the workspace; the path of its HEAD."""
+        """Create a git directory around the workspace; return the path of its HEAD."""
         git = os.path.join(self.top, ".git")
         os.mkdir(git)
         head = os.path.join(git, "HEAD")
@@ -137,7 +136,7 @@ class Fixture:
         *,
         fast_path: bool = False,
     ) -> None:
-        """Append, and note the acknowledgement at the moment when the engine gives it."""
+        """Append, and record the acknowledgement when the engine gives it."""
         op = op or self.next_op()
         ops = self.attempted.setdefault(stream, [])
         if op not in ops:
@@ -172,26 +171,26 @@ class Fixture:
 
 
 class Protocol(NamedTuple):
-    """One way in which the engine writes."""
+    """One sequence of writes of the engine."""
 
     name: str
     run: Callable[[Fixture], None]
 
 
 class Checked(NamedTuple):
-    """What a check of one protocol looked at."""
+    """What the check of one protocol covered."""
 
     states: int
     """Disk states of the first cut."""
     again: int
     """Disk states of a second cut, during the recovery from the first."""
     left: int
-    """States after whose recovery the engine still reports garbage behind what was acknowledged."""
+    """States after whose recovery the engine still reports garbage after the acknowledged commits."""
     steps: int
 
 
 def segment_class(fixture: Fixture, call: str, path: str) -> str:
-    """The kind of a sync, the same for every run: which call on what sort of path after what sort of change."""
+    """The class of a sync, the same in every run: the call, the kind of path, and the kind of change before it."""
     relative = os.path.relpath(path, fixture.top)
     relative = re.sub(r"\d{4}-\d\d-\d\d-[0-9a-z]{8}", "SESSION", relative)
     relative = SEGMENT.sub("SEGMENT", relative)
@@ -219,10 +218,10 @@ def check_protocol(
     drop: Callable[[Fixture, str, str], bool] | None = None,
     opened: Opened = files_engine,
 ) -> tuple[Checked, Fixture]:
-    """Record a protocol, open every state that a cut may leave, and cut ``again`` of the recoveries too.
+    """Record a protocol, open every state that a power cut may leave, and cut ``again`` of the recoveries too.
 
-    ``most`` draws so many of the states, in any order; ``drop`` makes a mutant that leaves syncs out,
-    ``opened`` opens the states with another engine than the real one.
+    ``most`` samples that many states, in any order; ``drop`` makes a mutant without some syncs; ``opened`` opens the
+    states with another engine than the real one.
     """
     fixture = Fixture(seed, drop)
     place = tempfile.mkdtemp(prefix="holdfast-states-", dir=scratch_base())
@@ -290,7 +289,7 @@ def _cut_again(
 
 
 def sync_classes(protocol: Protocol, seed: int = 0) -> list[str]:
-    """Every kind of sync that a protocol makes."""
+    """Every class of sync that a protocol makes."""
     found: dict[str, None] = {}
 
     def note(fixture: Fixture, call: str, path: str) -> bool:

@@ -1,4 +1,4 @@
-"""The ways in which the files engine writes with journals, each as a protocol for the laboratory."""
+"""Write protocols of the files engine with journals, for the crash-consistency harness."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from holdfast.testing.crash.harness import STREAM, Fixture
 from holdfast.testing.crash.wrapped import DuringSync, KilledAt
 
 JOURNALS = JournalPolicy(after=1, size=4 * BLOCK, window=1200)
-"""A journal from the first commit on, so small that it is full after a few."""
+"""A journal from the first commit on, so small that a few commits fill it."""
 
 
 def _with_journals(fixture: Fixture, journal_policy: JournalPolicy = JOURNALS) -> None:
-    """Every store has a journal, and reads only what is new."""
+    """Every store has a journal and reads only new commits."""
     fixture.journal_policy = journal_policy
     fixture.cursors = {}
 
 
 def journal(fixture: Fixture) -> None:
-    """Every commit is made sure of in a journal, which begins again when it is full."""
+    """Every commit is made durable in a journal, which is reset when full."""
     _with_journals(fixture)
     store = fixture.store()
     for _ in range(10):
@@ -29,7 +29,7 @@ def journal(fixture: Fixture) -> None:
 
 
 def journal_of_a_dead_process(fixture: Fixture) -> None:
-    """A process died with a full journal; the next one takes it over and goes on."""
+    """A process died with a full journal; the next one takes it over and continues."""
     _with_journals(fixture)
     dying = KilledAt(fixture.fs, 1 << 30)
     store = fixture.store(dying)
@@ -43,7 +43,7 @@ def journal_of_a_dead_process(fixture: Fixture) -> None:
 
 
 def half_lost(fixture: Fixture) -> None:
-    """A process died with a journal that holds all it wrote; a power cut took the second half of its segment."""
+    """A process died with a complete journal; a power cut lost the second half of its segment."""
     _with_journals(fixture, JOURNALS._replace(size=32 * BLOCK, window=4 * BLOCK))
     dying = KilledAt(fixture.fs, 1 << 30)
     store = fixture.store(dying)
@@ -56,7 +56,7 @@ def half_lost(fixture: Fixture) -> None:
 
 
 def journals_of_two(fixture: Fixture) -> None:
-    """Two processes with a journal each take turns; one of them is killed while the other goes on."""
+    """Two processes with a journal each take turns; one is killed while the other continues."""
     _with_journals(fixture)
     dying = KilledAt(fixture.fs, 1 << 30)
     one, two = fixture.store(dying), fixture.store()
@@ -101,7 +101,7 @@ def alone(fixture: Fixture) -> None:
 
 
 def journals_overtaken(fixture: Fixture) -> None:
-    """A second process with a journal is acknowledged while the first one still waits for the sync of its own."""
+    """A second process with a journal is acknowledged while the first still waits for its sync."""
     _with_journals(fixture, JOURNALS._replace(size=32 * BLOCK, window=2 * BLOCK))  # neither syncs the segment
     other = fixture.store()
     fixture.append(other)

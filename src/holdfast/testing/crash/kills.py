@@ -1,4 +1,4 @@
-"""kill -9 at random times: several writers on one stream, and a parent who counts what was acknowledged."""
+"""kill -9 at random times: several writers on one stream, and a parent that counts acknowledged commits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ROUNDS_PER_STREAM = 12
 
 
 class Killed(NamedTuple):
-    """What a run of kills did."""
+    """The counts of a run of kills."""
 
     kills: int
     acknowledged: int
@@ -37,7 +37,7 @@ def stream_of(number: int) -> str:
 
 
 def forked(make_store: MakeStore, kills: int, seed: int, *, writers: int = 4) -> Killed:
-    """Kill forked writers at random times until there were ``kills``; raises at the first broken promise."""
+    """Kill forked writers at random times until there were ``kills``; raise at the first violation."""
     rng = random.Random(seed)
     done = rounds = total = 0
     known: list[Acknowledged] = []
@@ -66,7 +66,7 @@ def _one_round(
                 commit_until_killed(make_store(), stream, prefix, pipe.writer)
 
             pids.append(spawn(body))
-        # Death comes from the first instants, while stores are opened and files made, up to mid-work.
+        # Kills range from opening stores and creating files to the middle of the work.
         pipe.listen(rng.expovariate(1 / 0.006))
         rng.shuffle(pids)
         for pid in list(pids):
@@ -81,7 +81,7 @@ def _one_round(
 
 
 def _reopen(make_store: MakeStore, stream: str, known: list[Acknowledged], where: str) -> Acknowledged:
-    """Open as a successor does, check everything, and go on working without any repair."""
+    """Open as a successor does, check everything, and continue without any repair."""
     store = make_store()
     try:
         before = verify(store, stream, known, where)
@@ -95,7 +95,7 @@ def _reopen(make_store: MakeStore, stream: str, known: list[Acknowledged], where
 
 
 def fresh_interpreters(engine: str, where: str, make_store: MakeStore, kills: int, seed: int) -> Killed:
-    """The same with whole new interpreters, two at a time: start-up, imports and opening get killed too."""
+    """The same with new interpreters, two at a time: start-up, imports and opening are killed too."""
     rng = random.Random(seed)
     stream = stream_of(99_999_999)
     known: list[Acknowledged] = []

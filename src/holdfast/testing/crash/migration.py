@@ -116,7 +116,7 @@ def schema(path: str) -> list[Any]:
 def check_migrated(folder: str, known: list[Acknowledged], fresh: list[Any], where: str) -> bool:
     """Open a database as the next process does: it has the schema of a fresh one and every commit, and works.
 
-    Returns whether the commit that was made behind the migration is there, acknowledged or not.
+    Returns whether the commit that was made after the migration is there, acknowledged or not.
     """
     path = os.path.join(folder, NAME)
     further = False

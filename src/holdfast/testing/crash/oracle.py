@@ -1,8 +1,8 @@
-"""Holding one disk state to the guarantees, as the next process finds it.
+"""The oracle: check one disk state against the guarantees, as the next process finds it.
 
-What was acknowledged is there once and unchanged. What was not is there whole or not at all, in the order in which
-it was written. A fault is named by file and line, lies behind every acknowledged commit of its file, and nothing
-unreadable stays unnamed. All of it holds before the next append, after it, and after opening once more.
+An acknowledged commit is there once and unchanged. Any other commit is complete or absent, in the order written. A
+fault is reported by file and line, comes after every acknowledged commit of its file, and nothing unreadable goes
+unreported. All of this holds before the next append, after it, and after reopening.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from holdfast.workspace.snapshot import WorkingSet
 WORKSPACE = ".state"
 SEGMENT = re.compile(r"[0-9a-z]{8}-\d+\.[0-9a-z]{6}\.jsonl")
 _MOST_NAMED = 20
-"""The engine names so many faults of a stream; where there are more, the others need not be named."""
+"""The engine reports at most this many faults of a stream."""
 
 Opened = Callable[[str, FileSystem], Store]
-"""How a workspace folder is opened: by the engine, or by one that is broken on purpose."""
+"""Opens a workspace folder: with the real engine, or with one that is broken on purpose."""
 
 
 def files_engine(root: str, fs: FileSystem) -> Store:
@@ -40,7 +40,7 @@ def files_engine(root: str, fs: FileSystem) -> Store:
 
 
 class Past(Protocol):
-    """What is known of the life before the cut; a ``Fixture`` knows it."""
+    """What happened before the cut; a ``Fixture`` provides it."""
 
     top: str
     attempted: dict[str, list[str]]
@@ -54,9 +54,9 @@ class Past(Protocol):
 def check_state(
     past: Past, state: DiskState, top: str, where: str, *, copied: bool = False, opened: Opened = files_engine
 ) -> int:
-    """Open one state as the next process would, and hold it to the guarantees.
+    """Open one state as the next process would, and check it against the guarantees.
 
-    Returns how many lines that nobody was ever promised stay behind and are reported by the engine.
+    Returns how many unacknowledged lines remain and are reported by the engine.
     """
     promises = past.acknowledged[: state.acknowledged]
     if past.torn and not any(past.torn in content for content in state.files.values()):
@@ -101,9 +101,9 @@ def _read(past: Past, store: Store, stream: str, promises: list[Acknowledged], w
 
 
 def _keep_times(past: Past, state: DiskState, top: str) -> None:
-    """Give segments of their full length the time at which they got it: length and time are kept together.
+    """Give segments of full length their recorded mtime: size and mtime are one unit of metadata.
 
-    The bytes need not have been: a file system may make room for them before it writes them.
+    The bytes may still be missing: a file system may allocate blocks before it writes them.
     """
     for name, content in state.files.items():
         if SEGMENT.fullmatch(os.path.basename(name)):
@@ -116,7 +116,7 @@ def _keep_times(past: Past, state: DiskState, top: str) -> None:
 
 
 def _check_snapshot(store: Store, stream: str, state: DiskState, where: str) -> None:
-    """A snapshot that survived the cut shows what folding the whole stream gives, and nothing else (I6)."""
+    """A snapshot that survived the cut equals the fold of the whole stream (I6)."""
     if f"{WORKSPACE}/local/snapshots/{stream.replace('/', '+')}" not in state.files:
         return
     shown = WorkingSet(store, stream)
@@ -133,7 +133,7 @@ def _check_snapshot(store: Store, stream: str, state: DiskState, where: str) -> 
 def _check_faults(
     faults: list[Fault], state: DiskState, top: str, promises: list[Acknowledged], where: str
 ) -> int:
-    """No fault needs a human, hides a promise, or stays unnamed; returns how many lines of garbage are reported."""
+    """No fault needs manual repair, hides an acknowledged commit or goes unreported; return the number of bad lines."""
     left = 0
     named: dict[str, set[int]] = {}
     for fault in faults:
@@ -148,7 +148,7 @@ def _check_faults(
             raise Violation(f"{where}: a fault names no line: {fault}")
         if line:
             named.setdefault(path, set()).add(line)
-            if not _lies_behind(fault, path, line, state, top, promises):
+            if not _is_after_acknowledged(fault, path, line, state, top, promises):
                 raise Violation(f"{where}: needs a human: {fault}")
         elif not fault.harmless:
             raise Violation(f"{where}: needs a human: {fault}")
@@ -158,14 +158,14 @@ def _check_faults(
     return left
 
 
-def _lies_behind(
+def _is_after_acknowledged(
     fault: Fault, path: str, number: int, state: DiskState, top: str, promises: list[Acknowledged]
 ) -> bool:
-    """Whether a fault names a line that lay behind the last acknowledged commit of its segment already.
+    """Whether a fault names a line that was already after the last acknowledged commit of its segment.
 
-    A cut that also took the writer's memory of a segment can leave garbage there: the writer goes on in a new
-    segment, as it must not touch one that git may have, and the garbage stays and is reported. What was written
-    after the cut has no such excuse.
+    A cut that also lost the writer's record of a segment can leave garbage there: the writer continues in a new
+    segment, because git may have the old one, and the garbage stays and is reported. Lines written after the cut must
+    be intact.
     """
     before = _before(path, state, top)
     lines = before.split(b"\n")
@@ -173,13 +173,13 @@ def _lies_behind(
     safe = 0
     for index, line in enumerate(map(line_of, lines[:-1]), 1):
         if segments.is_whole(line) and codec.id_of(line) in known:
-            known.discard(codec.id_of(line))  # old bytes behind it can be the same line once more
+            known.discard(codec.id_of(line))  # old bytes after it can repeat the line
             safe = index
     return safe < number <= len(lines) and bool(before)
 
 
 def _before(path: str, state: DiskState, top: str) -> bytes:
-    """What a segment held right after the cut; a copied folder may have given it another name since."""
+    """The contents of a segment right after the cut; a copied folder may have renamed it since."""
     name = f"{WORKSPACE}/{path}"
     if name in state.files:
         return state.files[name]
@@ -188,13 +188,13 @@ def _before(path: str, state: DiskState, top: str) -> bytes:
     same = [
         content
         for other, content in state.files.items()
-        if os.path.dirname(other) == os.path.dirname(name) and _goes_on(now, content)
+        if os.path.dirname(other) == os.path.dirname(name) and _continues(now, content)
     ]
     return max(same, key=len, default=b"")
 
 
 def _check_named(named: dict[str, set[int]], top: str, where: str) -> None:
-    """Every line that holds no commit is named; of bytes behind the last line feed, that they are there."""
+    """Every line without a commit is reported, and so are bytes after the last line feed."""
     root = os.path.join(top, WORKSPACE)
     for folder, _, names in os.walk(root):
         for name in filter(SEGMENT.fullmatch, names):
@@ -212,7 +212,7 @@ def _check_named(named: dict[str, set[int]], top: str, where: str) -> None:
 
 
 def _check_prefix(past: Past, stream: str, found: list[str], where: str) -> None:
-    """What is there is the beginning of what was written, apart from calls that were known to have failed."""
+    """The contents are a prefix of what was written, apart from calls that failed."""
     certain = [op for op in past.attempted[stream] if op not in past.uncertain]
     seen = [op for op in found if op not in past.uncertain]
     if seen != certain[: len(seen)]:
@@ -220,7 +220,7 @@ def _check_prefix(past: Past, stream: str, found: list[str], where: str) -> None
 
 
 def _check_kept(state: DiskState, top: str, where: str) -> None:
-    """Recovery throws nothing away: what it cut off a segment lies in quarantine, byte for byte."""
+    """Recovery discards nothing: what it truncated is in quarantine, byte for byte."""
     quarantine = os.path.join(top, WORKSPACE, "local", "quarantine")
     kept = []
     if os.path.isdir(quarantine):
@@ -236,7 +236,7 @@ def _check_kept(state: DiskState, top: str, where: str) -> None:
 
 
 def _is_there(path: str, beginning: bytes) -> bool:
-    """Whether a segment begins so. A copied folder gives one that the original may still write to another name."""
+    """Whether a segment begins with these bytes. A copied folder renames segments that the original may still write."""
     try:
         with open(path, "rb") as file:
             return file.read().startswith(beginning)
@@ -245,12 +245,12 @@ def _is_there(path: str, beginning: bytes) -> bool:
     folder = os.path.dirname(path)
     for name in os.listdir(folder):
         with open(os.path.join(folder, name), "rb") as file:
-            if _goes_on(file.read(), beginning):
+            if _continues(file.read(), beginning):
                 return True
     return False
 
 
-def _goes_on(now: bytes, before: bytes) -> bool:
-    """Whether a segment begins with all lines of another; the spaces in a line follow from the segment's name."""
+def _continues(now: bytes, before: bytes) -> bool:
+    """Whether a segment begins with all lines of another; the padding of a line depends on the segment's name."""
     one, other = (b"\n".join(map(line_of, data.split(b"\n"))) for data in (now, before))
     return one.startswith(other)

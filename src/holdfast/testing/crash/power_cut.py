@@ -1,8 +1,8 @@
-"""Real power cuts: ext4 on a loop device, shut down in the middle of work, mounted again, looked at.
+"""Real power cuts: ext4 on a loop device, shut down during work, remounted and checked.
 
-The shutdown call of ext4 drops everything that is not on the disk yet, the journal's memory included, exactly
-as a cut does. Needs root on Linux; ``missing()`` says why not. The device's image lives in memory where it
-can, because what counts is what the file system had sent to the device, and so more cuts fit into a minute.
+The shutdown ioctl of ext4 drops everything that is not on the disk yet, including the journal in memory, like a power
+cut. Needs root on Linux; ``missing()`` says what is missing. The image is in memory where possible: only what the file
+system had sent to the device matters, and cuts are faster that way.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from holdfast.testing.plans import wall_clock
 from holdfast.testing.processes import Pipe, kill, spawn
 
 MODES = ("", "noauto_da_alloc", "data=writeback")
-"""ext4 as it comes, without its help for careless renames, and without its order of data before names."""
+"""ext4 with default options, without auto_da_alloc, and with data=writeback."""
 
 _SHUTDOWN = 0x8004587D  # EXT4_IOC_SHUTDOWN
 _NO_LOG_FLUSH = 2  # EXT4_GOING_FLAGS_NOLOGFLUSH
@@ -69,7 +69,7 @@ _PREFIX = "holdfast-disk-"
 
 
 def _remove_leftovers() -> None:
-    """Unmount and detach the disks of laboratories that were killed: they could not do it themselves."""
+    """Unmount and detach the disks of runs that were killed."""
     base = scratch_base() or tempfile.gettempdir()
     for name in os.listdir(base):
         owner = name.removeprefix(_PREFIX).split("-")[0]
@@ -84,7 +84,7 @@ def _remove_leftovers() -> None:
 
 
 class LoopDisk:
-    """An ext4 file system of its own; whatever happens, nothing stays mounted or attached."""
+    """A separate ext4 file system; always unmounted and detached at the end."""
 
     def __init__(self, *, size: int = 48 << 20, inodes: int | None = None) -> None:
         _remove_leftovers()
@@ -121,7 +121,7 @@ class LoopDisk:
         self.mounted = True
 
     def cut(self) -> None:
-        """The power goes: nothing that is not on the device by now will ever be."""
+        """Cut the power: whatever is not on the device yet is lost."""
         fd = os.open(self.top, os.O_RDONLY)
         try:
             fcntl.ioctl(fd, _SHUTDOWN, struct.pack("I", _NO_LOG_FLUSH))
@@ -154,18 +154,18 @@ OpenAt = Callable[[str], Store]
 
 
 class Cuts(NamedTuple):
-    """What a run of power cuts did."""
+    """The counts of a run of power cuts."""
 
     cuts: int
     acknowledged: int
     survivors: int
-    """Commits that were never acknowledged and are there all the same, which is allowed."""
+    """Commits that are there without an acknowledgement, which is allowed."""
 
 
 def power_cuts(open_at: OpenAt, mode: str, cuts: int, seed: int, *, writers: int = 2) -> Cuts:
-    """Cut the power ``cuts`` times while ``writers`` processes commit; raises at the first broken promise.
+    """Cut the power ``cuts`` times while ``writers`` processes commit; raise at the first violation.
 
-    ``open_at`` opens a store in an empty folder, or in one that an earlier life left behind.
+    ``open_at`` opens a store in an empty folder or in one from before the cut.
     """
     rng = random.Random(f"{seed} {mode}")
     total = survivors = 0
@@ -275,16 +275,16 @@ def _work_until_cut(
         for writer in range(writers):
 
             def body(prefix: str = f"c{number}.{writer}") -> None:
-                # After the cut every call fails; dying silently then is what a machine without power does.
+                # After the cut every call fails; exiting silently is what a machine without power does.
                 with contextlib.suppress(Exception):
                     commit_until_killed(open_at(_place(disk)), stream, prefix, pipe.writer)
 
             pids.append(spawn(body))
-        # Some cuts hit the opening and the first files, most hit the work itself.
+        # Some cuts hit the opening and the first files, most hit the appends.
         pipe.listen(0.1 if rng.random() < 0.7 else rng.random() * 0.01, lines=rng.randrange(1, 9))
         pipe.listen(rng.random() * 0.002)
-        # Only what was said before the cut counts, as nobody hears a machine without power. It matters here: a
-        # sync that is under way while ext4 shuts down can return success although its transaction was dropped.
+        # Only acknowledgements from before the cut count: a sync in progress while ext4 shuts down can return
+        # success although its transaction was dropped.
         said = pipe.so_far()
         disk.cut()
     finally:

@@ -1,4 +1,4 @@
-"""The ways in which the files engine writes, each as a protocol for the laboratory."""
+"""Write protocols of the files engine, for the crash-consistency harness."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from holdfast.workspace.snapshot import WorkingSet
 
 
 def _existing(fixture: Fixture, commits: int = 3) -> None:
-    """A workspace with some history, safely on the disk."""
+    """A workspace with some durable history."""
     store = fixture.store()
     for _ in range(commits):
         fixture.append(store)
@@ -115,7 +115,7 @@ def view_note(fixture: Fixture) -> None:
 
 
 def _tear(fixture: Fixture, tail: bytes) -> None:
-    """What a killed process leaves: bytes behind the last whole line."""
+    """Leave what a killed process leaves: bytes after the last complete line."""
     fixture.torn = tail
     with open(fixture.segments()[0], "ab") as file:
         file.write(tail)
@@ -169,7 +169,7 @@ def doctor_fix(fixture: Fixture) -> None:
 
 
 def new_git_head(fixture: Fixture) -> None:
-    """Every commit of git lets the engine open a new segment."""
+    """Every git commit makes the engine open a new segment."""
     head = fixture.git_head()
     _existing(fixture, 1)
     for number in range(3):
@@ -181,7 +181,7 @@ def new_git_head(fixture: Fixture) -> None:
 
 
 def forget_other(fixture: Fixture) -> None:
-    """Forgetting one stream does nothing to another."""
+    """Forgetting one stream does not affect another."""
     store = fixture.store()
     for stream in (STREAM, SECOND, STREAM, SECOND):
         fixture.append(store, stream)
@@ -195,7 +195,7 @@ def forget_other(fixture: Fixture) -> None:
 
 
 def overtaken(fixture: Fixture) -> None:
-    """A second process appends and is acknowledged while the first one still waits for its sync."""
+    """A second process appends and is acknowledged while the first still waits for its sync."""
 
     def meanwhile() -> None:
         other = fixture.store()
@@ -211,7 +211,7 @@ def overtaken(fixture: Fixture) -> None:
 
 
 def overtaken_later(fixture: Fixture) -> None:
-    """The same on a stream that exists."""
+    """The same on an existing stream."""
     _existing(fixture, 2)
     first_op = fixture.next_op()
     fixture.attempted[STREAM].append(first_op)
@@ -227,7 +227,7 @@ def overtaken_later(fixture: Fixture) -> None:
 
 
 def reader_keeps_snapshot(fixture: Fixture) -> None:
-    """A process has written and not synced yet; another one reads that and keeps a snapshot of it (I6)."""
+    """A process has written and not yet synced; another one reads that and stores a snapshot of it (I6)."""
     store = fixture.store()
     fixture.append(store, SECOND)
     for _ in range(LONG_TAIL - 1):
@@ -259,10 +259,9 @@ def killed_then_cut(
     journals: bool = False,
     long: bool = False,
 ) -> Protocol:
-    """A process is killed at one call; its successor goes on and is acknowledged; then the power goes.
+    """A process is killed at one call; its successor continues and is acknowledged; then the power is cut.
 
-    ``awake``: the successor had the stream open all the while, and knows all that came before. ``journals``: both
-    have one.
+    ``awake``: the successor had the stream open all the time and has read everything. ``journals``: both have one.
     """
 
     def run(fixture: Fixture) -> None:
@@ -296,7 +295,7 @@ def killed_then_cut(
 def failed_sync(
     call: int, *, fresh: bool, same_store: bool, journals: bool = False, long: bool = False
 ) -> Protocol:
-    """A sync fails as on Linux, which then calls the lost bytes clean; the caller retries and goes on."""
+    """A sync fails as on Linux, which then marks the lost pages clean; the caller retries and continues."""
 
     def run(fixture: Fixture) -> None:
         fixture.journal_policy = JOURNALS if journals else None
@@ -306,7 +305,7 @@ def failed_sync(
         faulty.only = frozenset(["sync", "sync_folder"])
         store = fixture.store(SameDisk(faulty))
         if journals:
-            fixture.append(store)  # with a sound disk: from now on it has a journal
+            fixture.append(store)  # without a fault: from now on it has a journal
         op = fixture.next_op(long=long)
         faulty.failure = Failure(faulty.calls + call, errno.EIO)
         failed = False

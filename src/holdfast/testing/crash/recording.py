@@ -1,8 +1,8 @@
-"""A file system that does every call for real, in one folder tree, and writes down what it did.
+"""A file system that executes every call below one folder and records it.
 
-The record is what ``crash_states`` needs in order to work out which states a power cut may leave: which bytes
-went where, which names changed, what was synced, and which commits had been acknowledged by then. Files and
-folders have numbers, because a name can move while its bytes stay. One process records, one thread at a time.
+``crash_states`` derives from the recording which states a power cut may leave: which bytes went where, which names
+changed, what was synced, and which commits had been acknowledged. Files and folders are numbered like inodes, because
+a name can move while its bytes stay. One process records, one thread at a time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ROOT = 0
 
 
 class Step(NamedTuple):
-    """One recorded call that matters to a disk, or the note that a commit was acknowledged."""
+    """One recorded call that affects the disk, or an acknowledgement."""
 
     kind: str
     """write, truncate, sync, sync_failed, name, unname, move, sync_folder or acknowledged."""
@@ -31,7 +31,7 @@ class Step(NamedTuple):
     from_folder: int = -1
     from_name: str = ""
     path: str = ""
-    """Relative to the top of the recording; only for people who read a failure."""
+    """Relative to the top of the recording; for failure messages only."""
 
     def __str__(self) -> str:
         detail = {
@@ -43,7 +43,7 @@ class Step(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """What a disk holds: bytes of files and names in folders, by number."""
+    """The contents of a disk: bytes of files and names in folders, by number."""
 
     files: dict[int, bytes]
     folders: dict[int, dict[str, int]]
@@ -98,14 +98,14 @@ class Recording(Wrapped):
     def _place(self, path: str) -> tuple[int, str]:
         folder, name = os.path.split(path)
         node = self._find(folder)
-        assert node is not None, f"{folder} was made behind the recording's back"
+        assert node is not None, f"{folder} was created outside of the recording"
         return node, name
 
     def _add(self, step: Step, path: str) -> None:
         self.steps.append(step._replace(path=os.path.relpath(path, self.top)))
 
     def acknowledge(self) -> None:
-        """Note that one more commit was acknowledged at this moment."""
+        """Record that one more commit was acknowledged."""
         self.acknowledged += 1
         self.steps.append(Step("acknowledged", offset=self.acknowledged))
 
@@ -159,7 +159,7 @@ class Recording(Wrapped):
             self._add(Step("sync", self._handles[fd]), self.paths[fd])
 
     def sync_failed(self, fd: int) -> None:
-        """Note a sync that failed as it does on Linux: the bytes count as clean and never reach the disk."""
+        """Record a sync that failed as on Linux: the pages count as clean and never reach the disk."""
         if fd in self._handles:
             self._add(Step("sync_failed", self._handles[fd]), self.paths[fd])
 

@@ -1,7 +1,7 @@
-"""Torture in a process of its own, single-threaded, so that it can fork: ``python -m holdfast.testing.crash.run``.
+"""Torture runs in a separate single-threaded process, which can fork: ``python -m holdfast.testing.crash.run``.
 
 Usage: ``run kills|fresh-kills|cuts|migration-cuts|histories ENGINE WHERE COUNT SEED [DETAIL]``. Prints one JSON
-object; a broken promise is a traceback and exit status 1. ENGINE is ``files``, ``journals`` (files with a journal from
+object; a violation is a traceback and exit status 1. ENGINE is ``files``, ``journals`` (files with a journal from
 the second commit on), ``sqlite``, ``careless`` (files that are never synced), ``careless-journals`` (journals that are
 not), for migrations the older schema version; WHERE is an empty folder. DETAIL is the mount mode of power cuts, or the
 name of a broken store for histories.
@@ -38,16 +38,16 @@ BROKEN: dict[str, Callable[[Store, int], Store]] = {
 
 
 JOURNALS = JournalPolicy(after=2, size=32 * BLOCK, window=BLOCK)
-"""A journal almost from the beginning, full after some thirty commits."""
+"""A journal from the second commit on, full after about thirty commits."""
 CARELESS: dict[str, Callable[[str, str], bool]] = {
     "careless": lambda call, path: True,
     "careless-journals": lambda call, path: f"/{FOLDER}/" in path,
 }
-"""Which syncs are left out."""
+"""Which syncs are skipped."""
 
 
 def opener(engine: str) -> Callable[[str], Store]:
-    """How to open a store of this engine in a folder."""
+    """A function that opens a store of this engine in a folder."""
     if engine == "files":
         return lambda folder: FilesStore(os.path.join(folder, ".state"), clock=wall_clock)
     if engine == "journals":
@@ -65,7 +65,7 @@ def opener(engine: str) -> Callable[[str], Store]:
 def histories(
     open_at: Callable[[str], Store], where: str, count: int, seed: int, name: str
 ) -> dict[str, Any]:
-    """Run clients and judge what they saw, ``count`` times; every run in a folder of its own."""
+    """Run clients and check their history, ``count`` times; every run in its own folder."""
     legal = operations = killed = stopped = 0
     for number in range(count):
         folder = os.path.join(where, str(number))
@@ -93,7 +93,7 @@ def histories(
 
 
 def torture(what: str, engine: str, where: str, count: int, seed: int, detail: str = "") -> dict[str, Any]:
-    """Do one run in a process of its own; a broken promise is an ``AssertionError`` that says how to replay it."""
+    """Do one run in a separate process; a violation is an ``AssertionError`` that says how to replay it."""
     command = [
         sys.executable,
         "-m",
@@ -114,7 +114,7 @@ def torture(what: str, engine: str, where: str, count: int, seed: int, detail: s
 
 
 def main(arguments: list[str]) -> None:
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what is mounted gets unmounted
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that disks are unmounted
     what, engine, where, count, seed, *detail = arguments
     open_at = opener(engine)
     extra = detail[0] if detail else ""

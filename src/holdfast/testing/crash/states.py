@@ -1,12 +1,11 @@
-"""Every disk state that a power cut may legally leave, worked out from a recording.
+"""Every disk state that a power cut may legally leave, derived from a recording.
 
-The rules are those of POSIX at its least generous. Bytes that were not synced may be lost, torn anywhere, zero
-or garbage at their full length, and later ones may be there without earlier ones. A truncation that was not
-synced may not have happened. A name that was made, moved or removed may not have been, each for itself, until
-its own folder was synced; syncing a file makes its bytes durable, not its name. Only what is named from the
-top down to a file can be found again.
+The rules are the weakest reading of POSIX. Unsynced bytes may be lost, torn anywhere, zero or garbage at full length,
+and later writes may be there without earlier ones. An unsynced truncation may not have happened. A name that was
+created, moved or removed may not have been, each independently, until its folder was synced; syncing a file makes its
+bytes durable, not its name. Only files that are reachable by name from the top can be found again.
 
-Where the combinations are too many, the list holds all prefixes, each change alone missing, each change alone
+Where there are too many combinations, the list has all prefixes, each change alone missing, each change alone
 present, and a sample with a fixed seed.
 """
 
@@ -25,18 +24,18 @@ _BLOCK = 512
 
 
 class DiskState(NamedTuple):
-    """One state that a disk may be in after the cut."""
+    """One possible state of the disk after the cut."""
 
     files: dict[str, bytes]
     folders: list[str]
     acknowledged: int
     """How many commits had been acknowledged before the cut."""
     made_by: str
-    """The crash point and what was lost: for people who read a failure."""
+    """The crash point and what was lost, for failure messages."""
 
 
 class Choice(NamedTuple):
-    """One thing that may have become of one file or folder."""
+    """One possible outcome for one file or folder."""
 
     label: str
     content: bytes
@@ -44,7 +43,7 @@ class Choice(NamedTuple):
 
 
 def apply_data(content: bytes, step: Step) -> bytes:
-    """What a file holds after a write or a truncation; a gap becomes zeros, as on every file system."""
+    """The contents of a file after a write or a truncation; a gap is filled with zeros."""
     if step.kind == "truncate":
         return content[: step.offset].ljust(step.offset, b"\0")
     padded = content.ljust(step.offset, b"\0")
@@ -52,7 +51,7 @@ def apply_data(content: bytes, step: Step) -> bytes:
 
 
 def apply_names(names: dict[str, int], step: Step, folder: int) -> None:
-    """Change a folder's names as one recorded call did, so far as it concerns this folder."""
+    """Apply one recorded call to the names of a folder."""
     if step.kind == "unname":
         names.pop(step.name, None)
         return
@@ -63,7 +62,7 @@ def apply_names(names: dict[str, int], step: Step, folder: int) -> None:
 
 
 class Disk:
-    """What is safe on a disk, and what is only in memory, at one moment of a recording."""
+    """What is durable, and what is only in memory, at one point of a recording."""
 
     def __init__(self, start: Tree) -> None:
         self.files = dict(start.files)
@@ -72,7 +71,7 @@ class Disk:
         self.loose_names: dict[int, list[Step]] = {}
 
     def play(self, step: Step) -> None:
-        """Take one recorded call into account."""
+        """Apply one recorded call."""
         if step.kind in ("write", "truncate"):
             self.loose_data.setdefault(step.node, []).append(step)
         elif step.kind == "sync":
@@ -97,7 +96,7 @@ class Disk:
             self.files[step.node] = b""
 
     def file_choices(self, node: int, rng: random.Random) -> list[Choice]:
-        """Everything that may have become of a file's bytes; the first is 'all lost', the last 'all there'."""
+        """Every possible outcome for a file's bytes, from 'all lost' to 'all there'."""
         before, loose = self.files[node], self.loose_data[node]
         found: dict[bytes, str] = {before: "lost"}
         content = before
@@ -118,7 +117,7 @@ class Disk:
         return [Choice(text, data, {}) for data, text in found.items()]
 
     def folder_choices(self, node: int, rng: random.Random) -> list[Choice]:
-        """Everything that may have become of a folder's names; first 'none of the changes', last 'all'."""
+        """Every possible outcome for a folder's names, from 'no changes' to 'all changes'."""
         loose = self.loose_names[node]
         count = len(loose)
         if count <= 5:
@@ -142,7 +141,7 @@ class Disk:
         return list(found.values())
 
     def tree(self, chosen: dict[int, Choice]) -> tuple[dict[str, bytes], list[str]]:
-        """The files and folders that can be reached from the top, given what became of the loose ones."""
+        """The files and folders reachable from the top, given the outcomes of the unsynced ones."""
         files: dict[str, bytes] = {}
         folders: list[str] = []
         waiting = [(ROOT, "")]
@@ -161,12 +160,12 @@ class Disk:
 
 
 def _torn(content: bytes, step: Step, rng: random.Random) -> Iterator[tuple[str, bytes]]:
-    """What may be left of one unsynced write on top of ``content``."""
+    """The possible results of one unsynced write on top of ``content``."""
     data, at, size = step.data, step.offset, len(step.data)
     first_block = -at % _BLOCK or _BLOCK
     cuts = {1, size // 2, size - 1, first_block, first_block + _BLOCK}
     cuts |= {index + shift for index in range(size) if data[index] == 10 for shift in (0, 1)}
-    # Drawn from what is left, so that the number of states does not depend on what the dice show.
+    # Sampled without replacement, so that the number of states does not depend on the random numbers.
     others = [cut for cut in range(1, size) if cut not in cuts]
     cuts.update(rng.sample(others, min(2, len(others))))
     stale = content[-size:].rjust(size, b"\0") if content else b"\0" * size
@@ -189,7 +188,7 @@ def _torn(content: bytes, step: Step, rng: random.Random) -> Iterator[tuple[str,
 def _combined(
     choices: dict[int, list[Choice]], limit: int, rng: random.Random
 ) -> Iterator[dict[int, Choice]]:
-    """Ways to put the choices of all loose files and folders together, at most about ``limit`` of them."""
+    """Combinations of the choices of all unsynced files and folders, at most about ``limit``."""
     nodes = list(choices)
     total = 1
     for node in nodes:
@@ -209,7 +208,7 @@ def _combined(
 
 
 class Recorded(Protocol):
-    """What a list of states is made from: the disk at the beginning, and what was done to it."""
+    """The input of ``crash_states``: the initial disk and the recorded steps."""
 
     start: Tree
     steps: list[Step]
@@ -224,10 +223,10 @@ def crash_states(
     final_only: bool = False,
     acknowledged_only: bool = False,
 ) -> Iterator[DiskState]:
-    """All states that a power cut may leave after each step from ``first`` on, each only once.
+    """All states that a power cut may leave after each step from ``first`` on, without duplicates.
 
-    ``limit`` bounds the combinations per crash point. ``final_only`` looks at the last crash point alone,
-    ``acknowledged_only`` at those where a commit has just been acknowledged.
+    ``limit`` bounds the combinations per crash point. ``final_only`` covers only the last crash point,
+    ``acknowledged_only`` only those right after an acknowledgement.
     """
     rng = random.Random(seed)
     disk = Disk(recording.start)
@@ -257,7 +256,7 @@ def crash_states(
 
 
 def write_out(state: DiskState, folder: str) -> None:
-    """Put a state into a folder that is not there yet."""
+    """Write a state to a new folder."""
     os.mkdir(folder)
     for name in state.folders:
         os.mkdir(os.path.join(folder, name))
@@ -271,7 +270,7 @@ def write_out(state: DiskState, folder: str) -> None:
 
 
 def scratch_base() -> str | None:
-    """Where states are written out quickest: memory, if the machine offers it."""
+    """The fastest place for scratch files: tmpfs if available."""
     return "/dev/shm" if os.path.isdir("/dev/shm") and os.access("/dev/shm", os.W_OK) else None
 
 

@@ -1,8 +1,8 @@
-"""The system calls of a real process as a recording: for engines whose files are written by a library.
+"""The system calls of a real process as a recording, for engines whose files are written by a library.
 
-strace writes down every call that changes what lies below a folder, with all of its bytes, and ``crash_states`` works
-out from that what a power cut may leave. Needs strace. Memory that is shared through a file is no call and is not
-seen: SQLite's ``-shm`` holds nothing that must survive, and is left out together with mere locks.
+strace logs every call that changes files below a folder, with all bytes, and ``crash_states`` derives from it what a
+power cut may leave. Needs strace. Writes through shared memory are not seen: SQLite's ``-shm`` holds nothing that must
+survive and is excluded, like locks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LEFT_OUT = ("-shm", "-lock")
 
 
 def missing() -> str:
-    """Why no process can be traced here; empty if it can."""
+    """Why processes cannot be traced here; empty if they can."""
     return "" if shutil.which("strace") else "strace is not installed"
 
 
@@ -34,7 +34,7 @@ def _bytes(hexadecimal: str) -> bytes:
 
 
 class Trace:
-    """What one process did below ``top``; a write to the file ``said`` says that one more commit is safe."""
+    """The calls of one process below ``top``; a write to the file ``said`` is an acknowledgement."""
 
     def __init__(self, command: Sequence[str], top: str, said: str) -> None:
         self.top = os.path.realpath(top)
@@ -77,7 +77,7 @@ class Trace:
                 self._names[name] = node = self._next
                 self._next += 1
                 self.steps.append(Step("name", node, ROOT, name, path=name))
-            assert "O_TRUNC" not in arguments, f"{name} is emptied by opening it, which is not recorded"
+            assert "O_TRUNC" not in arguments, f"{name} is truncated by open, which is not recorded"
         elif call == "pwrite64":
             self.steps.append(Step("write", node, offset=int(last), data=texts[0][:result], path=name))
         elif call == "ftruncate":

@@ -1,4 +1,4 @@
-"""File systems around a file system: the base of the laboratory's fault, kill and mutant layers."""
+"""Wrappers around a file system: the base of the harness's fault, kill and mutant layers."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ CHANGES = frozenset(
         "sync_folder",
     ]
 )
-"""The calls that change a disk, or wait for it; ``open`` is one of them only when it makes a file."""
+"""The calls that change a disk or wait for it; ``open`` only if it creates a file."""
 
 _PAST_THE_CACHE = getattr(os, "O_DIRECT", 0)
-"""What is written so cannot be held back for a sync that never comes."""
+"""Writes with these flags are synchronous, so no later sync is needed."""
 
 
 class Wrapped:
-    """Passes every call on; a subclass changes what happens in ``around`` or in single calls."""
+    """Forwards every call; a subclass overrides ``around`` or single calls."""
 
     def __init__(self, inner: FileSystem) -> None:
         self.inner = inner
         self.paths: dict[int, str] = {}
 
     def around(self, call: str, path: str, perform: Callable[[], T]) -> T:
-        """Every call passes here: its name, the path that it is about, and how to do it."""
+        """Every call passes through here: its name, its path, and a function that performs it."""
         return perform()
 
     def open(self, path: str, flags: int, mode: int = 0o644) -> int:
@@ -75,7 +75,7 @@ class Wrapped:
         self.around("sync", self.paths.get(fd, ""), lambda: self.inner.sync(fd))
 
     def write_through(self, fd: int, data: list[memoryview], offset: int, how: int) -> int:
-        """Two calls here, and what can happen between them."""
+        """Split into two calls, so that a fault can hit between them."""
         done = self.write_at(fd, b"".join(data), offset)
         self.sync(fd)
         return done
@@ -124,8 +124,8 @@ class Wrapped:
 class SameDisk(Wrapped):
     """Keeps the writer's identity when a state is written out elsewhere: the same disk after a restart.
 
-    The identity is tied to the inode and the change time of one file, and a note to the inode of its file, which no
-    copy can reproduce. Without this layer every state would be opened as a copied folder is: by a new writer, who
+    The identity is tied to the inode and the ctime of one file, and a lock-file header to the inode of its file, which
+    no copy can reproduce. Without this layer every state would be opened like a copied folder: by a new writer, which
     repairs nothing.
     """
 
@@ -151,7 +151,7 @@ class Killed(BaseException):
 
 
 class KilledAt(Wrapped):
-    """Dies before call ``n``: that call and every later one do nothing, and the kernel takes the handles back."""
+    """Dies before call ``n``: that call and every later one do nothing, and the handles are closed."""
 
     def __init__(self, inner: FileSystem, n: int) -> None:
         super().__init__(inner)
@@ -167,7 +167,7 @@ class KilledAt(Wrapped):
         return perform()
 
     def die(self) -> None:
-        """What the kernel does with a dead process: close its handles, which also gives its locks back."""
+        """Do what the kernel does with a dead process: close its handles, which also releases its locks."""
         self.dead = True
         for fd in list(self.paths):
             self.inner.close(fd)
@@ -175,7 +175,7 @@ class KilledAt(Wrapped):
 
 
 class DuringSync(Wrapped):
-    """Runs ``meanwhile`` once, before the first sync that is made without a lock: another, quicker process."""
+    """Runs ``meanwhile`` once, before the first sync without a lock: a second, faster process."""
 
     def __init__(self, inner: FileSystem, meanwhile: Callable[[], None]) -> None:
         super().__init__(inner)
@@ -191,7 +191,7 @@ class DuringSync(Wrapped):
 
 
 class WithoutSync(Wrapped):
-    """A mutant: syncs that ``drop`` picks by call and path do nothing. ``sync_read`` is that of a mere reader."""
+    """A mutant: syncs that ``drop`` selects by call and path do nothing. ``sync_read`` is the sync of a reader."""
 
     def __init__(self, inner: FileSystem, drop: Callable[[str, str], bool]) -> None:
         super().__init__(inner)

@@ -1,9 +1,9 @@
 """Random histories over several clones and worktrees of one repository, with real git.
 
-A history mixes holdfast commands with everything that people do to a working tree, then exchanges all branches
-and checks what is promised: no conflict in a segment, byte-identical views, the same state, every acknowledged
-commit present, all ids unique. A history is a function of its seed: a failure names the seed that replays it, with
-the same steps, writers, ids and times (``python -m holdfast.testing.git_histories.runs SEED``).
+A history mixes holdfast commands with everything that people do to a worktree, then exchanges all branches and checks
+the guarantees: no conflict in a segment, byte-identical views, equal states, every acknowledged commit present, all ids
+unique. A history is a function of its seed: a failure names the seed, which replays the same steps, writers, ids and
+times (``python -m holdfast.testing.git_histories.runs SEED``).
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from hashlib import sha256
 
 from holdfast.core import codec
 from holdfast.errors import Forbidden, NotFound, Refused, Usage
-from holdfast.git.integration import track_views
 from holdfast.store.files import segments
 from holdfast.testing.git_histories.tree import VIEWS, Broken, Tree
 from holdfast.testing.seeded import Replay
@@ -66,11 +65,11 @@ _NUMBERED = {
     "legal.reviewed",
     "batch.created",
 }
-"""Every event that gives out a short id."""
+"""Every event that allocates a short id."""
 
 
 class History:
-    """The whole of one random history."""
+    """One random history."""
 
     def __init__(self, folder: str, seed: int) -> None:
         self.folder = folder
@@ -92,7 +91,7 @@ class History:
             self._first()
 
     def git(self, where: str, *arguments: str, **environment: str) -> tuple[int, str]:
-        """Run git; its status and all it said."""
+        """Run git; return its exit status and output."""
         self.replay.go_on()
         done = subprocess.run(
             ["git", *arguments],
@@ -123,9 +122,7 @@ class History:
         self.git(self.folder, "clone", "-q", self.hub, path)
         tree = Tree(self, path, path)
         self.trees.append(tree)
-        root, _ = init(path, given=True)
-        if self.tracked_views:
-            track_views(root)
+        init(path, given=True, track_views=self.tracked_views)
         with open(os.path.join(path, "code.txt"), "w") as file:
             file.write("code\n")
         self.command_start(tree)
@@ -167,25 +164,25 @@ class History:
                 else:
                     made = commands.in_session(self, session)
             except (Refused, NotFound, Usage, Forbidden):
-                continue  # a rule said no: nothing was written, nothing is acknowledged
+                continue  # a rule refused: nothing was written or acknowledged
             if made is not None:
                 self._note(made, tree)
 
     def command_start(self, tree: Tree) -> str:
-        """Begin a session; returns its id."""
+        """Start a session; return its id."""
         with tree.open() as workspace:
             session = workspace.start(self.name("goal "))
             self._note(f"{session.stream} {session.peek().head}", tree)
             return session.id
 
     def command_note(self, tree: Tree, session_id: str) -> None:
-        """Write a note to a session."""
+        """Add a note to a session."""
         with tree.open() as workspace:
             session = workspace.session(session_id)
             self._note(f"{session.stream} {session.note(self.name('note ')).commit}", tree)
 
     def _note(self, commit: str, tree: Tree) -> None:
-        """Remember a commit, by its stream and its id: ids are unique within a stream."""
+        """Record a commit by its stream and id: ids are unique within a stream."""
         if commit in self.acknowledged:
             raise Broken(f"commit {commit} was acknowledged twice")
         self.acknowledged[commit] = tree.path
@@ -236,7 +233,7 @@ class History:
         self._merge_all(self.trees)
 
     def _merge_all(self, order: list[Tree]) -> None:
-        """The first one or two merge every branch for themselves; the others take what came of it."""
+        """The first one or two merge every branch independently; the others merge the results."""
         alone = self.random.choice((1, 2))
         for index, tree in enumerate(order):
             tree.must("fetch", "-q", "origin")
@@ -253,7 +250,7 @@ class History:
             tree.must("push", "-q", "-f", "origin", f"HEAD:refs/heads/all-{os.path.basename(tree.path)}")
 
     def merge(self, tree: Tree, ref: str, *options: str) -> None:
-        """Merge a branch, with the strategy of today or with the one of before git 2.34."""
+        """Merge a branch, with git's current strategy or with the one before git 2.34."""
         strategy = self.random.choice(("ort", "ort", "recursive"))
         status, output = tree.git(
             "merge", "-q", "-s", strategy, "--no-edit", "--allow-unrelated-histories", *options, ref
@@ -264,7 +261,7 @@ class History:
             tree.settle("commit", "--no-edit", "-q")
 
     def pop(self, tree: Tree) -> None:
-        """Pop a stash; what git refuses to put back over newer files stays in the stash commit and is dropped."""
+        """Pop a stash; what git refuses to restore over newer files stays in the stash commit, which is dropped."""
         status, output = tree.git("stash", "pop")
         if status:
             tree.settle("commit", "--no-edit", "-q")
@@ -275,7 +272,7 @@ class History:
                 tree.git("checkout", "-q", "stash@{0}^3", "--", ".state")
             tree.git("stash", "drop")
 
-    # -- what is promised ---------------------------------------------------------------------------------
+    # -- guarantees ---------------------------------------------------------------------------------------
 
     def check(self) -> None:
         shown = [self._shown(tree) for tree in self.trees]
@@ -314,14 +311,14 @@ class History:
                 workspace.touch(handle)
             if serious := [fault for fault in workspace.publish() if not fault.harmless]:
                 raise Broken(f"{tree.path}: {serious[0]}")
-            for stream in workspace.sessions():
+            for stream in workspace.store.streams("sessions/"):
                 for view in VIEWS:
                     shown[f"{stream}/{view}"] = (workspace.store.get(f"{stream}/{view}") or b"").decode()
         shown["ids"] = json.dumps(sorted(found))
         return shown
 
     def _check_messages(self, session: Session) -> None:
-        """The texts of long messages are files; a revert takes them away with the commit that added them."""
+        """The texts of long messages are files; a revert removes them with the commit that added them."""
         gone = [entry.path for entry in session.stale() if "/message-" in entry.path]
         if gone and not self.reverted:
             raise Broken(f"{session.stream} has lost {gone}")
@@ -333,9 +330,9 @@ class History:
             raise Broken(f"{handle.stream} gave a short id twice: {sorted(made)}")
 
     def _in_git(self) -> set[str]:
-        """All commits in the history of the hub: what a revert took out of the tree is still there.
+        """All commits in the history of the hub, including those that a revert removed from the tree.
 
-        Each by the last part of its stream's name, which an archive's folder has too, and by its id.
+        Each by the last part of its stream's name, which the folder of an archive also has, and by its id.
         """
         form = ("--raw", "--no-renames", "--no-abbrev", "--format=")
         _, output = self.git(self.hub, "log", "--all", "-m", *form, "--", "*.jsonl")
@@ -351,7 +348,7 @@ class History:
         return found
 
     def outcome(self) -> dict[str, list[str]]:
-        """What a second run of the seed must come to: state, files and git commits of every worktree."""
+        """The result that a second run of the seed must reproduce: state, files and git commits of every worktree."""
         with self.replay:
             shown = [json.dumps(self._shown(tree), sort_keys=True) for tree in self.trees]
         files = [

@@ -1,4 +1,4 @@
-"""One random holdfast command in a worktree of a random history: any verb of a session, of the project, of a user."""
+"""Random holdfast commands in a worktree of a random history: any verb of a session, the project or a user."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 _SHORT = tuple(text for text in TEXTS if len(text) < 100)
 _WORDS = (__doc__ or "").split()
 _REPEATED = ("=" * 700, "again and " * 70, "ERROR: no answer from worker 7\n" * 22)
-"""Texts that look the same to git in any column."""
+"""Texts that git's rename detection finds similar at any offset."""
 _AGAIN = tuple(
     " ".join(f"{word}{number}" for number in range(start, start + 90) for word in ("so", "it", "is"))
     for start in (0, 200)
 )
-"""Texts without repetitions, but said by everybody."""
+"""Texts without repetitions that every writer uses."""
 
 
 def prose(history: History, length: int) -> str:
-    """A text like people's, long, and never the same twice."""
+    """A long, natural text that is never repeated."""
     text = history.name("text ")
     while len(text) < length:
         text += f" {history.random.choice(_WORDS)}"
@@ -44,7 +44,7 @@ def in_session(history: History, session: Session) -> str | None:
     long = (prose(history, 700), history.random.choice(_AGAIN), history.random.choice(_REPEATED))
     text = history.random.choice((*_SHORT, *long))
     step = Step(0, "", history.random.randrange(60), text)
-    # What needs files is among the commands below, with real ones.
+    # Commands that need files are below, with real files.
     names = [name for name in COMMANDS if not name.startswith(("message", "reference"))]
     if history.random.random() < 0.3:
         receipt = history.random.choice(_KEPT)(history, session)
@@ -114,11 +114,11 @@ def _project_commit(history: History, project: Project) -> str:
 
 
 def put_away(history: History, workspace: Workspace, session: Session) -> str | None:
-    """Archive a session, or take one out of the archive; its stream and the id of the commit that says so, if any."""
+    """Archive or restore a session; its stream and the id of the commit, if any."""
     name = f"{session.user}/{session.id}"
     if session.peek().state["archived"]:
         if history.random.random() < 0.5:
-            # Another clone put it away, or a merge brought the joined segments: here the move is only completed.
+            # Another clone archived it, or a merge brought the joined segments: here the move is only completed.
             upkeep.archive(workspace, name)
             return None
         return f"{session.stream} {upkeep.restore(workspace, name).peek().head}"
@@ -128,16 +128,14 @@ def put_away(history: History, workspace: Workspace, session: Session) -> str | 
 
 
 def any_session(history: History, workspace: Workspace) -> Session | None:
-    """A session of the worktree: mostly one of the newest, now and then an archived one."""
+    """A session of the worktree: usually one of the newest, sometimes an archived one."""
     if history.random.random() < 0.1 and (found := upkeep.archived(workspace)):
         return history.random.choice(found)
-    streams = workspace.sessions()
-    if not streams:
-        return None
-    return workspace.session("/".join(history.random.choice(streams[:4]).split("/")[1:]))
+    names = workspace.sessions()
+    return workspace.session(history.random.choice(names[:4])) if names else None
 
 
 def all_streams(workspace: Workspace) -> list[str]:
-    """Every stream of the worktree, also those that were put away."""
+    """Every stream of the worktree, including archived ones."""
     found = {session.stream for session in upkeep.archived(workspace)}
     return sorted({*found, *workspace.store.streams("")})

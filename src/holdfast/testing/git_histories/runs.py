@@ -1,4 +1,4 @@
-"""Random histories by hand: ``python -m holdfast.testing.git_histories.runs SEED…``; a range of seeds is ``7-90``."""
+"""Run random histories: ``python -m holdfast.testing.git_histories.runs SEED…``; a range of seeds is ``7-90``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast.testing.git_histories.clones import History
 
 
 def main(arguments: list[str]) -> int:
-    """Run the histories of some seeds, one after the other, and say which ones broke a promise."""
+    """Run the histories of some seeds in sequence and print which ones failed."""
     broken = 0
     for text in arguments:
         first, _, last = text.partition("-")
@@ -28,7 +28,7 @@ def main(arguments: list[str]) -> int:
 
 
 def base() -> str:
-    """In memory where there is such a place: this is about git, and power cuts have their own."""
+    """A scratch folder in tmpfs if available: durability is not tested here."""
     shared = "/dev/shm"
     return shared if os.access(shared, os.W_OK) else tempfile.gettempdir()
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from holdfast.testing.git_histories.tree import Tree
 
 _SWAP = "sed -i -e '1{h;d}' -e '2{G}'"
-"""As an editor of git's list of commits to rebase: the second one goes first."""
+"""A sequence editor for git rebase -i that swaps the first two commits."""
 
 
 def _commit(history: History, tree: Tree) -> None:
@@ -21,7 +21,7 @@ def _commit(history: History, tree: Tree) -> None:
 
 
 def _commit_in_part(history: History, tree: Tree) -> None:
-    """Stage, write more, commit what was staged, and leave the rest for later."""
+    """Stage, write more, and commit only what was staged."""
     history.command(tree)
     tree.must("add", "-A")
     history.command(tree)
@@ -64,7 +64,7 @@ def _merge(history: History, tree: Tree) -> None:
 
 
 def _octopus(history: History, tree: Tree) -> None:
-    """Octopus merges give up on any conflict, also in views: then nothing may have changed."""
+    """Octopus merges abort on any conflict, even in views: then nothing may have changed."""
     tree.save("before octopus")
     others = [branch for branch in tree.branches() if branch != tree.branch()][:3]
     if len(others) > 1 and tree.git("merge", "-q", "--no-edit", *others)[0]:
@@ -108,8 +108,8 @@ def _revert(history: History, tree: Tree) -> None:
         tree.settle("revert", "--continue")
 
 
-def _begin_anew(history: History, tree: Tree) -> None:
-    """Begin a session and go on with it on a branch; where it began it is taken back, and one like it begins."""
+def _restart_session(history: History, tree: Tree) -> None:
+    """Start a session and continue it on a branch; undo the start on the original branch and start a similar one."""
     tree.save("before a session")
     session_id = history.command_start(tree)
     tree.save(history.name("session "))
@@ -148,7 +148,7 @@ def _reset_hard(history: History, tree: Tree) -> None:
 
 
 def _reset_kept(history: History, tree: Tree) -> None:
-    """Commit, give the commit a branch, and take it back with the files left in place."""
+    """Commit, put a branch on the commit, and undo it with the files left in place."""
     history.command(tree)
     tree.save(history.name("to take back "))
     tree.git("branch", history.name("b"))
@@ -183,7 +183,7 @@ def _clean(history: History, tree: Tree) -> None:
 
 
 def _exchange(history: History, tree: Tree) -> None:
-    """Publish this branch, and merge what others published."""
+    """Push this branch and merge what others pushed."""
     tree.save("before exchange")
     tree.must("fetch", "-q", "origin")
     refs = tree.unmerged_refs()
@@ -194,7 +194,7 @@ def _exchange(history: History, tree: Tree) -> None:
 
 
 def another_clone(history: History, tree: Tree) -> None:
-    """A clone of the hub, whole or shallow, with or without conversion of line endings."""
+    """A clone of the hub, full or shallow, with or without conversion of line endings."""
     del tree
     if len(history.clones()) >= 5:
         return
@@ -210,19 +210,19 @@ def another_clone(history: History, tree: Tree) -> None:
 
 
 def _copy(history: History, tree: Tree) -> None:
-    """A clone copied whole, with cp -r: a second place under the first one's name."""
+    """A clone copied with cp -r: a second place with the same writer identity."""
     trees = [other for other in history.trees if other.clone == tree.clone]
     if len(history.clones()) >= 5 or len(trees) > 1:
         return
     path = os.path.join(history.folder, history.name("c"))
     shutil.copytree(tree.clone, path, symlinks=True)
     history.trees.append(_tree(history, path, path))
-    # Only holdfast can see that the folder is a copy: what git commits before it was ever called stays as it is.
+    # Only holdfast detects the copy: what git commits before the first holdfast command stays unchanged.
     history.command(history.trees[-1])
 
 
 def _restore_backup(history: History, tree: Tree) -> None:
-    """Back the workspace up, go on, and put the backup back."""
+    """Back up the workspace, continue, and restore the backup."""
     tree.leave()
     state = os.path.join(tree.path, ".state")
     backup = os.path.join(history.folder, history.name("backup"))
@@ -243,7 +243,7 @@ def _add_worktree(history: History, tree: Tree) -> None:
 
 
 def _remove_worktree(history: History, tree: Tree) -> None:
-    """Remove a worktree with work in it that no git commit has."""
+    """Remove a worktree with uncommitted work."""
     if tree.path == tree.clone:
         return
     tree.leave()
@@ -284,8 +284,8 @@ def _command_line(history: History, tree: Tree) -> None:
     history.acknowledged[f"{stream} {answer['commit']}"] = tree.path
 
 
-def _mend(history: History, tree: Tree) -> None:
-    """Look the workspace over and mend it, whatever is under way."""
+def _repair(history: History, tree: Tree) -> None:
+    """Check and repair the workspace, whatever git operation is in progress."""
     history.replay.go_on()
     with tree.open() as workspace:
         faults = workspace.doctor(fix=True) if history.random.random() < 0.5 else workspace.heal()
@@ -317,7 +317,7 @@ STEPS: dict[str, tuple[int, Callable[[History, Tree], None]]] = {
     "squash twice": (1, _squash),
     "cherry-pick": (3, _cherry_pick),
     "revert": (1, _revert),
-    "begin anew": (1, _begin_anew),
+    "restart session": (1, _restart_session),
     "rebase": (2, _rebase),
     "reorder": (1, _reorder),
     "reset --hard": (3, _reset_hard),
@@ -332,6 +332,6 @@ STEPS: dict[str, tuple[int, Callable[[History, Tree], None]]] = {
     "add worktree": (2, _add_worktree),
     "remove worktree": (1, _remove_worktree),
     "pack": (1, _pack),
-    "mend": (2, _mend),
+    "repair": (2, _repair),
 }
 """Every step with its weight."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 VIEWS = ("STATE.md", "state.json")
 _MADE = ("archived", "stream")
-"""What may be in conflict until `heal` has settled it or put it back, besides long messages, and views where they are
+"""What may be in conflict until ``heal`` has settled or restored it, besides long messages, and views where they are
 tracked; segments never are."""
 
 
@@ -21,7 +21,7 @@ def _is_made(name: str) -> bool:
 
 
 class Broken(AssertionError):
-    """A promise did not hold."""
+    """A guarantee was violated."""
 
 
 class Tree:
@@ -51,7 +51,7 @@ class Tree:
         return open_workspace(state, user=os.path.basename(self.clone), by=name)
 
     def at_work(self) -> Workspace:
-        """A workspace that stays open whatever git does in between, as in a server."""
+        """A workspace that stays open across git commands, as in a server."""
         if self._kept is None:
             self._kept = self.open()
         self.history.replay.go_on()
@@ -74,7 +74,7 @@ class Tree:
         return sorted(set(self.must(*plain, "diff", "--name-only", "--diff-filter=U").split()))
 
     def settle(self, *go_on: str) -> None:
-        """After a git command that may have stopped: only views may be in conflict; heal, and go on."""
+        """After a git command that may have stopped: only views may be in conflict; heal, then continue."""
         for _ in range(30):
             conflicts = self.unmerged()
             views = VIEWS if self.history.tracked_views else ()
@@ -95,10 +95,10 @@ class Tree:
             status, output = self.git(*go_on)
             if status and not self.unmerged() and not self._given_up(go_on[0]):
                 raise Broken(f"git {go_on} cannot go on: {output}")
-        raise Broken("a git command goes on for ever")
+        raise Broken("a git command never finishes")
 
     def _given_up(self, command: str) -> bool:
-        """Leave out what has become empty, or take the whole command back."""
+        """Skip a commit that became empty, or abort the command."""
         return not self.git(command, "--skip")[0] or not self.git(command, "--abort")[0]
 
     def under_way(self) -> bool:
@@ -111,7 +111,7 @@ class Tree:
         return self.must("for-each-ref", "--format=%(refname:short)", "refs/heads").split()
 
     def unmerged_refs(self) -> list[str]:
-        """One ref of the hub for each commit that is not in this branch yet."""
+        """One ref of the hub per commit that is not in this branch yet."""
         form = "--format=%(objectname) %(refname)"
         found = self.must("for-each-ref", form, "--no-merged", "HEAD", "refs/remotes/origin").splitlines()
         refs = dict(line.split(" ") for line in found)

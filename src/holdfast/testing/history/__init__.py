@@ -1,1 +1,1 @@
-"""Histories of concurrent clients, and the check that they are linearizable."""
+"""Histories of concurrent clients, and a linearizability checker."""

@@ -1,9 +1,8 @@
-"""Is what several clients saw of one stream possible, if the stream is one atomic register? (G5)
+"""A linearizability checker: is a history of concurrent calls legal for one atomic register? (G5)
 
-A history holds, for each call, when it began, when it ended and what it returned. It is legal if there is an
-order of the calls, each at some moment between its beginning and its end, in which every answer is right. The
-search is that of Wing and Gong with a memory of what was tried. A call whose client died has no end: it may
-have happened at any later moment, or never.
+A history has the start, the end and the result of each call. It is legal if the calls can be ordered, each at some
+point between its start and its end, so that every result is right. The search is Wing and Gong's with memoisation. A
+call whose client died has no end: it may have taken effect at any later time, or never.
 """
 
 from __future__ import annotations
@@ -19,37 +18,37 @@ EMPTY: State = (0, "")
 
 
 class Operation(NamedTuple):
-    """One call and its answer."""
+    """One call and its result."""
 
     client: int
     kind: str
     """append or read."""
     mark: str
-    """Which commit an append adds."""
+    """The commit that an append adds."""
     expect: int | None
     began: int
     ended: int | None
     outcome: str
     version: int = -1
-    """An append's or a read's answer."""
+    """The version that an append or a read returned."""
     head: str = ""
-    """A read's answer: the mark of the latest commit."""
+    """The mark of the latest commit that a read returned."""
 
 
 class Verdict(NamedTuple):
     legal: bool
     tried: int
-    """How many different situations the search has seen."""
+    """The number of configurations that the search visited."""
     stuck_at: str
-    """The call that could not be placed, where the search came furthest."""
+    """The call that could not be linearized, where the search got furthest."""
 
 
 class Undecided(Exception):
-    """The search was given up: the history is too entangled."""
+    """The search reached its limit: the history has too much concurrency."""
 
 
 class _Entry:
-    """The beginning or the end of a call, in a list from which the search takes calls out and puts them back."""
+    """The start or the end of a call, in a linked list that the search removes calls from and puts them back into."""
 
     __slots__ = ("after", "before", "bit", "end", "operation")
 
@@ -62,7 +61,7 @@ class _Entry:
 
 
 def step(state: State, operation: Operation) -> State | None:
-    """What the stream is after a call that gave this answer, or None if the answer is wrong here."""
+    """The state after a call with this result, or None if the result is wrong in this state."""
     version, _ = state
     if operation.kind == "read":
         return state if state == (operation.version, operation.head) else None
@@ -75,18 +74,18 @@ def step(state: State, operation: Operation) -> State | None:
 
 
 def _listed(history: list[Operation]) -> _Entry:
-    moments: list[tuple[int, int, _Entry]] = []
+    endpoints: list[tuple[int, int, _Entry]] = []
     never = 1 + max([op.ended or op.began for op in history], default=0)
     for index, operation in enumerate(history):
         call, end = _Entry(operation, 1 << index), _Entry(operation, 0)
         call.end = end
-        # At the same tick a call counts as begun before another one ended: the lenient reading.
-        moments.append((operation.began, 0, call))
-        moments.append((never if operation.ended is None else operation.ended, 1, end))
-    moments.sort(key=lambda moment: moment[:2])
+        # At the same tick a start sorts before an end, which treats the calls as concurrent.
+        endpoints.append((operation.began, 0, call))
+        endpoints.append((never if operation.ended is None else operation.ended, 1, end))
+    endpoints.sort(key=lambda endpoint: endpoint[:2])
     front = _Entry(None, 0)
     last = front
-    for _, _, entry in moments:
+    for _, _, entry in endpoints:
         last.after, entry.before = entry, last
         last = entry
     return front
@@ -109,7 +108,7 @@ def _put_back(call: _Entry) -> None:
 
 
 def check(history: list[Operation], *, start: State = EMPTY, limit: int = 2_000_000) -> Verdict:
-    """Whether the history is legal; raises ``Undecided`` after ``limit`` situations."""
+    """Whether the history is legal; raises ``Undecided`` after ``limit`` configurations."""
     front = _listed(history)
     state, placed = start, 0
     tried: set[tuple[int, State]] = set()
@@ -125,7 +124,7 @@ def check(history: list[Operation], *, start: State = EMPTY, limit: int = 2_000_
                 placed |= entry.bit
                 tried.add((placed, following))
                 if len(tried) > limit:
-                    raise Undecided(f"{limit} situations tried for {len(history)} calls")
+                    raise Undecided(f"{limit} configurations visited for {len(history)} calls")
                 taken.append((entry, state))
                 state = following
                 _take_out(entry)
@@ -134,7 +133,7 @@ def check(history: list[Operation], *, start: State = EMPTY, limit: int = 2_000_
                 entry = entry.after
             continue
         if operation.ended is None:
-            break  # only calls of dead clients are left, and these may never have happened
+            break  # only calls of dead clients are left, which may never have taken effect
         if len(taken) > furthest:
             furthest, stuck_at = len(taken), f"{operation} at {state}"
         if not taken:

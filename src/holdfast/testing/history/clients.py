@@ -1,8 +1,8 @@
-"""Real processes that use one stream at once, and the history of what each of them saw.
+"""Real processes that use one stream concurrently, and their recorded history.
 
-Clients append with right, stale and no expected versions, and read, with a cursor or from the start. The
-parent stops, continues and kills them meanwhile, and starts a successor for each dead one. Every client writes
-down when a call began and when it ended, in a file of its own, so that death loses nothing of the history.
+Clients append with right, stale and no expected versions, and read with a cursor or from the start. The parent stops,
+continues and kills them, and starts a successor for each dead one. Every client logs the start and end of each call to
+its own file, so that a kill loses nothing of the history.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class Run(NamedTuple):
 class _Client:
     """One process's view of the stream."""
 
-    def __init__(self, store: Store, stream: str, diary: int, seed: str, name: str) -> None:
+    def __init__(self, store: Store, stream: str, call_log: int, seed: str, name: str) -> None:
         self.store = store
         self.stream = stream
-        self.diary = diary
+        self.call_log = call_log
         self.rng = random.Random(seed)
         self.name = name
         self.cursor: Any = None
@@ -48,7 +48,7 @@ class _Client:
         self.head = ""
 
     def note(self, **what: Any) -> None:
-        os.write(self.diary, json.dumps(what).encode() + b"\n")
+        os.write(self.call_log, json.dumps(what).encode() + b"\n")
 
     def live(self, first: int, count: int) -> None:
         for number in range(first, count):
@@ -102,12 +102,12 @@ def _mark(line: bytes) -> str:
     return str(decode(bytes(line)).events[0].data["mark"])
 
 
-def _operations(client: int, diary: str) -> list[Operation]:
-    """What a client wrote down; a call without an answer stays open."""
+def _operations(client: int, call_log: str) -> list[Operation]:
+    """The calls in a client's log; a call without a result stays open."""
     calls: dict[int, dict[str, Any]] = {}
-    if not os.path.exists(diary):
-        return []  # killed before its first word
-    with open(diary, "rb") as file:
+    if not os.path.exists(call_log):
+        return []  # killed before its first call
+    with open(call_log, "rb") as file:
         for line in file:
             if line.endswith(b"\n"):
                 entry = json.loads(line)
@@ -116,7 +116,7 @@ def _operations(client: int, diary: str) -> list[Operation]:
     for call in calls.values():
         answered = call.get("outcome", UNKNOWN) != UNKNOWN
         if call["kind"] == "read" and not answered:
-            continue  # a read without an answer says nothing
+            continue  # a read without a result carries no information
         found.append(
             Operation(
                 client,
@@ -136,13 +136,13 @@ def _operations(client: int, diary: str) -> list[Operation]:
 def run_clients(
     make_store: MakeStore, stream: str, seed: int, *, clients: int = 8, operations: int = 400, kills: int = 5
 ) -> Run:
-    """Let ``clients`` processes do ``operations`` calls between them, under fire, and return their history.
+    """Let ``clients`` processes make ``operations`` calls in total while being stopped and killed; return the history.
 
     The last call of the history is a read by the parent, after everybody else has ended.
     """
     rng = random.Random(seed)
     folder = tempfile.mkdtemp(prefix="holdfast-history-", dir=scratch_base())
-    # A read whose client was killed says nothing and is left out; there must be enough without it.
+    # A read whose client was killed is left out; there must be enough calls without it.
     share = -(-(operations + kills) // clients)
     alive: dict[int, int] = {}
     diaries: list[str] = []
@@ -153,8 +153,8 @@ def run_clients(
         diaries.append(os.path.join(folder, str(number)))
 
         def body() -> None:
-            diary = os.open(diaries[number], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-            _Client(make_store(), stream, diary, f"{seed}.{number}", f"c{number}").live(first, share)
+            call_log = os.open(diaries[number], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+            _Client(make_store(), stream, call_log, f"{seed}.{number}", f"c{number}").live(first, share)
 
         alive[spawn(body)] = number
 
@@ -176,7 +176,7 @@ def run_clients(
                     start(calls)
             elif rng.random() < 0.4:
                 stopped += _pause(victim, rng.random() * 0.01)
-        history = [op for number, diary in enumerate(diaries) for op in _operations(number, diary)]
+        history = [op for number, call_log in enumerate(diaries) for op in _operations(number, call_log)]
         history.append(_last_read(make_store, stream, len(diaries)))
         return Run(history, dead, stopped)
     finally:
@@ -185,11 +185,11 @@ def run_clients(
         remove_tree(folder)
 
 
-def _calls_begun(diary: str) -> int:
-    """How many calls a dead client had begun, from its place in its share: its successor goes on there."""
-    if not os.path.exists(diary):
+def _calls_begun(call_log: str) -> int:
+    """How many calls a dead client had started: its successor continues there."""
+    if not os.path.exists(call_log):
         return 0
-    with open(diary, "rb") as file:
+    with open(call_log, "rb") as file:
         numbers = [json.loads(line)["n"] for line in file if line.endswith(b"\n")]
     return max(numbers, default=-1) + 1
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from holdfast.core.stream import last_part, owner
 from holdfast.workspace.decisions import DecisionCommands
-from holdfast.workspace.reading import SessionReading, SessionState
+from holdfast.workspace.handle import Handle
+from holdfast.workspace.reading import Reading, SessionReading, SessionState
 from holdfast.workspace.session.concerns import Concerns
 from holdfast.workspace.session.context import Context
 from holdfast.workspace.session.lifecycle import Lifecycle
@@ -13,7 +14,7 @@ from holdfast.workspace.session.work import Work
 __all__ = ["Session"]
 
 
-class Session(DecisionCommands, Work, Concerns, Context, Lifecycle, SessionReading):
+class Session(DecisionCommands, Work, Concerns, Context, Lifecycle, Handle, SessionReading, Reading):
     """One piece of work. A session may be used by several threads at once."""
 
     @property

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from holdfast.core import concepts
-from holdfast.workspace.handle import Handle, Receipt
+from holdfast.typed import TYPE_CHECKING
+from holdfast.workspace.receipt import Receipt
+
+if TYPE_CHECKING:
+    from holdfast.workspace.handle import Handle as Base
+else:
+    Base = object  # whoever takes these commands in is a handle itself
 
 
-class Concerns(Handle):
+class Concerns(Base):
     """What is open, what may go wrong and what went wrong."""
 
     # -- loops -------------------------------------------------------------------------------------------

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from holdfast.core import concepts
 from holdfast.typed import TYPE_CHECKING, Any
-from holdfast.workspace.handle import Handle, Receipt
 from holdfast.workspace.model_builders import build
+from holdfast.workspace.receipt import Receipt
 from holdfast.workspace.secrets_filter import passed_text
 
 if TYPE_CHECKING:
     from holdfast.core.concepts.message import ContextFile
     from holdfast.workspace.attachments import Beside
+    from holdfast.workspace.handle import Handle as Base
     from holdfast.workspace.models import Message, StaleFile
+else:
+    Base = object  # whoever takes these commands in is a handle itself
 
 _FILE_CAP = 20_000_000
 
 
-class Context(Handle):
+class Context(Base):
     """What an agent has in its context, and what it said."""
 
     # -- messages ----------------------------------------------------------------------------------------

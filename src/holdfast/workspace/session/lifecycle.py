@@ -6,13 +6,16 @@ from collections.abc import Iterable
 
 from holdfast.core import concepts
 from holdfast.typed import TYPE_CHECKING, Any
-from holdfast.workspace.handle import Handle, Receipt
+from holdfast.workspace.receipt import Receipt
 
 if TYPE_CHECKING:
     from holdfast.core.actions import Action
+    from holdfast.workspace.handle import Handle as Base
+else:
+    Base = object  # whoever takes these commands in is a handle itself
 
 
-class Lifecycle(Handle):
+class Lifecycle(Base):
     """How a session is interrupted, continued, handed on and completed."""
 
     # -- breaks ------------------------------------------------------------------------------------------

@@ -8,14 +8,17 @@ from holdfast.core import concepts
 from holdfast.core.codec import Event
 from holdfast.errors import NotFound
 from holdfast.typed import TYPE_CHECKING, Any
-from holdfast.workspace.handle import Handle, Receipt
 from holdfast.workspace.model_builders import batch as batch_model
+from holdfast.workspace.receipt import Receipt
 
 if TYPE_CHECKING:
+    from holdfast.workspace.handle import Handle as Base
     from holdfast.workspace.models import Batch, Json
+else:
+    Base = object  # whoever takes these commands in is a handle itself
 
 
-class Work(Handle):
+class Work(Base):
     """What is to be done, and how far it has come."""
 
     # -- goal and status ---------------------------------------------------------------------------------

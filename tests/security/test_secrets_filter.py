@@ -1,4 +1,4 @@
-"""The secrets gate: no way in stores a secret unless it was asked to, and then the log says so."""
+"""The secrets filter: no channel stores a secret unless allowed, and then the log says so."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ def session(project: Path) -> Iterator[holdfast.Session]:
 
 @pytest.mark.parametrize(("kind", "text", "secret"), ALL)
 def test_every_kind_has_a_sign(kind: str, text: str, secret: str) -> None:
-    """The quick look passes nothing on that the finder would find."""
+    """The pre-check misses nothing that the finder would find."""
     assert may_hold(text)
 
 
 def test_every_needle_is_a_sign() -> None:
-    """A kind whose needle is not among the signs would be let through unseen."""
+    """Every needle of a kind is also a sign of the pre-check."""
     rng = random.Random("needles")
     for kind in kinds():
         for needle in kind.needles:
@@ -75,13 +75,13 @@ def test_every_needle_is_a_sign() -> None:
 @settings(max_examples=400, deadline=None)
 @given(st.lists(PIECES, max_size=6).map("".join))
 def test_what_the_finder_finds_has_a_sign(text: str) -> None:
-    """Whatever surrounds a secret, the quick look does not miss it."""
+    """Whatever surrounds a secret, the pre-check does not miss it."""
     if secrets.find(text):
         assert may_hold(text)
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
-def test_the_quick_look_takes_linear_steps(piece: str) -> None:
+def test_the_pre_check_takes_linear_steps(piece: str) -> None:
     """Four times the text takes at most about four times the steps, and one over the limit takes none."""
     counts = []
     for size in (10_000, 40_000, 1_000_000):
@@ -111,7 +111,7 @@ def test_the_quick_look_takes_linear_steps(piece: str) -> None:
 def test_no_command_stores_a_secret(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, tuple[str, str, str]]]
 ) -> None:
-    """Random commands with secrets in their texts: refused, nothing changed, and no byte of them anywhere."""
+    """Random commands with secrets in their texts are refused, and nothing is stored."""
     from holdfast.workspace.setup import init
 
     folder = tmp_path_factory.mktemp("gate")
@@ -145,8 +145,8 @@ SILENT = {
 
 
 @pytest.mark.parametrize("command", sorted(set(commands.COMMANDS) - SILENT))
-def test_every_command_with_a_text_is_judged(session: holdfast.Session, command: str) -> None:
-    """With something open of every concept, each command that takes a text is refused for the secret in it."""
+def test_every_command_with_a_text_is_scanned(session: holdfast.Session, command: str) -> None:
+    """With an open entry of every concept, each command that takes a text is refused for the secret in it."""
     for prepare in (
         *("task add", "task start", "plan propose", "decide", "loop add", "risk add", "blocker add"),
         *("next add", "next add", "error", "batch create", "batch claim", "message"),
@@ -202,8 +202,8 @@ OTHERS: dict[str, Callable[[holdfast.Workspace], object]] = {
 
 
 @pytest.mark.parametrize("way", OTHERS)
-def test_other_ways_in(session: holdfast.Session, project: Path, way: str) -> None:
-    """Streams of project and user, own events, files beside the log, operation ids: each is refused."""
+def test_other_inputs_are_scanned(session: holdfast.Session, project: Path, way: str) -> None:
+    """Streams of project and user, own events, attachments, operation ids: each is refused."""
     before = stored(project)
     with pytest.raises(SecretFound) as caught:
         OTHERS[way](session.workspace)
@@ -218,8 +218,8 @@ def test_other_ways_in(session: holdfast.Session, project: Path, way: str) -> No
         assert after.count(b'"sum":') == before.count(b'"sum":')
 
 
-def test_the_error_names_kind_field_and_place(session: holdfast.Session) -> None:
-    """A person who is refused is told what, where, and what to do; not what the secret is."""
+def test_the_error_names_kind_field_and_position(session: holdfast.Session) -> None:
+    """The error says which kind, where, and what to do; not the value."""
     with pytest.raises(SecretFound) as caught:
         session.decide("Use it", because=f"two\nlines {TEXT}")
     assert caught.value.message == (
@@ -242,8 +242,8 @@ def test_a_refused_number_is_not_used_up(session: holdfast.Session) -> None:
 # -- policies ---------------------------------------------------------------------------------------------------------
 
 
-def test_allowed_by_the_caller_and_told(session: holdfast.Session) -> None:
-    """What was allowed is stored unchanged, and the same commit says kind and field, never the value twice."""
+def test_allowed_by_the_caller_and_recorded(session: holdfast.Session) -> None:
+    """An allowed secret is stored unchanged, and the same commit records kind and field, never the value twice."""
     session.with_secrets("allow").decide("Use it", because=TEXT)
     commit = list(session.log())[-1]
     assert commit.events[0].data["because"] == TEXT
@@ -261,7 +261,7 @@ def test_allowed_by_the_caller_and_told(session: holdfast.Session) -> None:
 
 
 def test_allowed_in_a_long_message(session: holdfast.Session) -> None:
-    """Also a secret that only the context file has is told of."""
+    """A secret that only the context file has is recorded too."""
     session.with_secrets("allow").add_message("user", "word " * 20_000 + TEXT)
     types = [event.type for event in list(session.log())[-1].events]
     assert types == ["message.added", "secret.allowed"]
@@ -269,7 +269,7 @@ def test_allowed_in_a_long_message(session: holdfast.Session) -> None:
 
 
 def test_redacted_with_a_stable_placeholder(session: holdfast.Session, project: Path) -> None:
-    """The same secret is the same placeholder in every process of a clone; the key is the owner's alone."""
+    """The same secret has the same placeholder in every process of a clone; only the owner can read the key."""
     one = session.with_secrets("redact")
     one.note(f"a {TEXT} b")
     one.add_message("user", "word " * 20_000 + TEXT)
@@ -287,7 +287,7 @@ def test_redacted_with_a_stable_placeholder(session: holdfast.Session, project: 
     assert "/local/" in (project / ".state" / ".gitignore").read_text().splitlines()
 
 
-def test_a_damaged_key_is_made_anew(session: holdfast.Session, project: Path) -> None:
+def test_a_damaged_key_is_regenerated(session: holdfast.Session, project: Path) -> None:
     """A power cut can leave an empty key: placeholders then differ from earlier ones, and nothing fails."""
     session.with_secrets("redact").note(TEXT)
     (project / ".state" / secrets_filter.KEY).write_bytes(b"")
@@ -308,7 +308,7 @@ def test_a_damaged_key_is_made_anew(session: holdfast.Session, project: Path) ->
     ],
 )
 def test_policy_by_channel(project: Path, channel: str, config: str, expected: dict[str, str]) -> None:
-    """config.toml sets the policy for all ways in or for one; the caller's word comes first."""
+    """config.toml sets the policy for all channels or for one; the caller's policy takes precedence."""
     (project / ".state" / "config.toml").write_text("format = 1\n" + config)
     wanted = expected.get(channel, expected.get("", secrets_filter.CHANNELS[channel]))
     with holdfast.open(project, channel=channel) as workspace:
@@ -319,7 +319,7 @@ def test_policy_by_channel(project: Path, channel: str, config: str, expected: d
 def test_the_environment_comes_before_the_configuration(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """HOLDFAST_SECRETS is for workspaces without a folder, and for one run."""
+    """HOLDFAST_SECRETS takes precedence over config.toml, for workspaces without a folder and for single runs."""
     monkeypatch.setenv(secrets_filter.VARIABLE, "redact")
     (project / ".state" / "config.toml").write_text('secrets = "allow"\n')
     with holdfast.open(project) as workspace:
@@ -329,10 +329,10 @@ def test_the_environment_comes_before_the_configuration(
 @pytest.mark.parametrize(
     "config", ['secrets = "alow"\n', "secrets = 3\n", '[secrets]\nhoks = "redact"\n', "secrets = \n"]
 )
-def test_a_wrong_setting_never_lets_a_secret_through(
+def test_an_invalid_setting_never_allows_a_secret(
     session: holdfast.Session, project: Path, config: str
 ) -> None:
-    """A setting that cannot be read is an error, and nothing is written; ordinary commits go on."""
+    """An invalid setting is an error, and nothing is written; ordinary commits continue."""
     (project / ".state" / "config.toml").write_text(config)
     session.note("ordinary")
     with pytest.raises(Usage, match=r"config\.toml"):
@@ -345,7 +345,7 @@ def test_a_wrong_setting_never_lets_a_secret_through(
 
 
 def test_a_wrong_policy_is_refused(session: holdfast.Session) -> None:
-    """A misspelt policy of the caller is an error at once."""
+    """A misspelt policy of the caller is an error immediately."""
     with pytest.raises(Usage, match="one of refuse, redact, allow"):
         session.with_secrets("alow")
     with pytest.raises(Usage):
@@ -354,7 +354,7 @@ def test_a_wrong_policy_is_refused(session: holdfast.Session) -> None:
 
 @pytest.mark.parametrize("url", ["memory:", "sqlite:///{}/s.db"])
 def test_other_engines(tmp_path: Path, url: str) -> None:
-    """The gate stands before every engine."""
+    """The filter applies to every engine."""
     with holdfast.open(url.format(tmp_path), user="alice", by="me") as workspace:
         session = workspace.start("Ship it")
         with pytest.raises(SecretFound):
@@ -378,8 +378,8 @@ def test_an_exception_is_settled_without_its_secret(session: holdfast.Session) -
     assert decision["outcome"].startswith("ValueError: cannot log in with [secret:npm-token:")
 
 
-def test_a_batch_goes_on_around_secrets(session: holdfast.Session) -> None:
-    """A secret in an error or in a command's output is replaced; one in a result fails the item, with the reason."""
+def test_a_batch_continues_despite_secrets(session: holdfast.Session) -> None:
+    """A secret in an error or in a command's output is redacted; one in a result fails the item, with the reason."""
     made = session.create_batch(["error", "result", "fine"])
 
     def work(item: Any, previous: Any) -> str:
@@ -398,7 +398,7 @@ def test_a_batch_goes_on_around_secrets(session: holdfast.Session) -> None:
     assert SECRET.encode() not in stored(Path(session.workspace.where))
 
 
-def test_the_one_line_checkpoint_says_no(
+def test_the_one_line_checkpoint_returns_false(
     project: Path, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     """It returns False, logs why without the secret, and starts no session for what it cannot save."""
@@ -430,7 +430,7 @@ FILES = {
 
 @pytest.mark.parametrize("name", FILES)
 def test_an_import_keeps_all_but_the_secret(session: holdfast.Session, project: Path, name: str) -> None:
-    """Its line is reported, a placeholder stands in its place, the rest is taken, and a second import adds nothing."""
+    """The secret's line is reported and redacted, the rest is imported, and a second import adds nothing."""
     workspace = session.workspace
     found = bring_in(workspace, name, FILES[name].encode())
     line = FILES[name][: FILES[name].index(SECRET)].count("\n") + 1
@@ -449,7 +449,7 @@ def test_an_import_keeps_all_but_the_secret(session: holdfast.Session, project: 
 
 
 def test_an_import_that_may_not_redact_refuses_before_it_writes(project: Path) -> None:
-    """File and line are named, no session is begun, nothing is there."""
+    """File and line are reported, no session is started, nothing is written."""
     before = stored(project)
     with holdfast.open(project, secrets="refuse") as workspace:
         with pytest.raises(SecretFound, match=r"STATE\.md:5: npm-token") as caught:
@@ -459,7 +459,7 @@ def test_an_import_that_may_not_redact_refuses_before_it_writes(project: Path) -
 
 
 def test_an_import_can_be_allowed(project: Path) -> None:
-    """Then the original comes back byte for byte, and the log tells of the secret."""
+    """Then the original can be recovered byte for byte, and the log records the secret."""
     with holdfast.open(project, secrets="allow") as workspace:
         data = FILES["STATE.md"].encode()
         found = bring_in(workspace, "STATE.md", data)
@@ -474,7 +474,7 @@ def test_an_import_can_be_allowed(project: Path) -> None:
 def test_bytes_that_are_kept_as_base64_hold_no_secret(
     session: holdfast.Session, project: Path, frame: bytes
 ) -> None:
-    """What is kept exactly, because it is no plain text, is cleaned before it is encoded."""
+    """Bytes that are stored as Base64 are redacted before they are encoded."""
     bring_in(session.workspace, "STATE.md", frame % FILES["STATE.md"].encode())
     (digest,) = {e.data["hash"] for c in session.log() for e in c.events if e.type == "import.kept"}
     kept = original(session, digest)
@@ -484,7 +484,7 @@ def test_bytes_that_are_kept_as_base64_hold_no_secret(
 
 
 def test_a_page_edited_by_hand_is_refused_with_its_secret(session: holdfast.Session) -> None:
-    """``sync --accept`` takes nothing in while a secret is in the page; with redaction it does."""
+    """``sync --accept`` accepts nothing while a secret is in the page; with redaction it does."""
     session.set_focus("Read the code")
     session.workspace.publish()
     page = Path(session.workspace.where) / session.stream / "STATE.md"

@@ -1,4 +1,4 @@
-"""Moments, against the standard library's calendar."""
+"""Timestamps, against the standard library's calendar."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ INSIDE = st.integers(timestamps.EARLIEST, timestamps.LATEST)
 
 @given(INSIDE)
 def test_text_equals_the_standard_librarys(ms: int) -> None:
-    """Every moment of the years 1 to 9999 has the text that datetime gives it."""
+    """Every timestamp of the years 1 to 9999 has the text that datetime gives it."""
     then = EPOCH + timedelta(milliseconds=ms)
     assert timestamps.iso(ms) == then.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
 @given(INSIDE)
-def test_text_comes_back_as_the_moment(ms: int) -> None:
-    """Reading the text of a moment gives the moment."""
+def test_text_round_trips(ms: int) -> None:
+    """Parsing the text of a timestamp gives the timestamp."""
     assert timestamps.from_iso(timestamps.iso(ms)) == ms
 
 
 @given(INSIDE, INSIDE)
-def test_texts_sort_like_moments(one: int, other: int) -> None:
-    """The texts of two moments are in the order of the moments."""
+def test_texts_sort_like_timestamps(one: int, other: int) -> None:
+    """The texts of two timestamps sort like the timestamps."""
     assert (one < other) == (timestamps.iso(one) < timestamps.iso(other))
 
 
@@ -45,7 +45,7 @@ def test_texts_sort_like_moments(one: int, other: int) -> None:
     )
 )
 def test_dates_that_do_not_exist_are_refused(parts: tuple[int, ...]) -> None:
-    """A text is read exactly if datetime says that such a moment exists."""
+    """A text is accepted exactly if datetime accepts it."""
     text = "{:04d}-{:02d}-{:02d}T{:02d}:{:02d}:{:02d}.000Z".format(*parts)
     try:
         right = datetime(*parts, tzinfo=UTC)  # type: ignore[misc]
@@ -74,12 +74,12 @@ def test_dates_that_do_not_exist_are_refused(parts: tuple[int, ...]) -> None:
     ],
 )
 def test_other_texts_are_refused(text: str) -> None:
-    """A text of any other shape is refused, also one that Python's int() would accept."""
+    """A text of any other shape is refused, even if Python's int() would accept it."""
     with pytest.raises(Usage):
         timestamps.from_iso(text)
 
 
-def test_a_mad_clock_still_has_a_text() -> None:
-    """A clock outside the calendar gives the nearest moment, so that it cannot stop an append."""
+def test_a_clock_out_of_range_is_clamped() -> None:
+    """A clock outside of the calendar is clamped, so that it cannot stop an append."""
     assert timestamps.iso(-(10**18)) == "0001-01-01T00:00:00.000Z"
     assert timestamps.iso(10**18) == "9999-12-31T23:59:59.999Z"

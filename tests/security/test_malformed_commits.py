@@ -1,4 +1,4 @@
-"""Commits with a right sum and a content that makes no sense: left out, named by file and line, and nothing else."""
+"""Malformed commits with a right checksum: skipped, and reported by file and line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ID = f"02000000000000ff-{WRITER}"
 
 
 def body(commit_id: str = ID, **parts: Any) -> bytes:
-    """What comes before the sum in a line whose parts are replaced by others; ``...`` leaves one out."""
+    """The part before the checksum of a line with replaced fields; ``...`` omits one."""
     record: dict[str, Any] = {"v": 1, "id": commit_id, "at": "2026-01-21T14:30:00.000Z", "by": "mallory"}
     record |= {"origin": "agent", "events": [event("note.added", {"text": "x"})], **parts}
     record = {key: value for key, value in record.items() if value is not ...}
@@ -87,7 +87,7 @@ def work(place: tuple[str, Path]) -> holdfast.Session:
 
 
 def smuggle(place: tuple[str, Path], stream: str, content: bytes) -> str:
-    """Put a line with a right sum behind a session's commits; returns how people are told where it is."""
+    """Append a line with a right checksum to a session's commits; return its location as reported."""
     engine, folder = place
     if engine == "files":
         segment = folder / ".state" / "events" / stream / name_of(stream, WRITER, 1)
@@ -111,7 +111,7 @@ def reopened(place: tuple[str, Path]) -> Workspace:
 
 @pytest.mark.parametrize("what", [*NONSENSE, *STRANGE])
 def test_one_bad_commit_does_not_hide_the_others(place: tuple[str, Path], what: str) -> None:
-    """Whatever stands in a line with a right sum, the rest of the session is read, and work goes on."""
+    """Whatever a line with a right checksum contains, the rest of the session is read, and work continues."""
     session = work(place)
     smuggle(place, session.stream, (NONSENSE | STRANGE)[what])
     with reopened(place) as workspace:
@@ -129,8 +129,8 @@ def test_one_bad_commit_does_not_hide_the_others(place: tuple[str, Path], what: 
 
 
 @pytest.mark.parametrize("what", NONSENSE)
-def test_doctor_names_a_commit_that_makes_no_sense(place: tuple[str, Path], what: str) -> None:
-    """The doctor says where it is, by file and line or by table and row, and leaves it there."""
+def test_doctor_reports_a_malformed_commit(place: tuple[str, Path], what: str) -> None:
+    """Doctor reports its location, by file and line or by table and row, and leaves it there."""
     session = work(place)
     where = smuggle(place, session.stream, NONSENSE[what])
     with reopened(place) as workspace:
@@ -140,7 +140,7 @@ def test_doctor_names_a_commit_that_makes_no_sense(place: tuple[str, Path], what
             assert "commit" in fault.what
 
 
-def test_no_commit_is_acknowledged_behind_the_last_id(place: tuple[str, Path]) -> None:
+def test_no_commit_is_acknowledged_after_the_largest_id(place: tuple[str, Path]) -> None:
     """A commit with the largest possible id stops the session with a clear error; nothing is lost."""
     session = work(place)
     where = smuggle(place, session.stream, body(f"{ids.LAST}-{WRITER}"))
@@ -154,8 +154,8 @@ def test_no_commit_is_acknowledged_behind_the_last_id(place: tuple[str, Path]) -
 
 
 @pytest.mark.parametrize("now", [-1, -(1 << 50), 1 << 48, 1 << 60])
-def test_an_impossible_clock_gives_possible_ids(now: int) -> None:
-    """Whatever the wall clock says, an id has the form of an id and is later than the last one."""
+def test_an_impossible_clock_gives_valid_ids(now: int) -> None:
+    """Whatever the wall clock says, an id is valid and later than the last one."""
     for last in (ids.ZERO, ID):
         new = ids.next_id(last, now, WRITER)
         assert ids.is_commit_id(new)

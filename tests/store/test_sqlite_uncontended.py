@@ -1,4 +1,4 @@
-"""One store that appends behind its own last commit in SQLite: one statement, and room in the write-ahead log."""
+"""One store that appends after its own last commit in SQLite, and a preallocated write-ahead log."""
 
 from __future__ import annotations
 
@@ -22,26 +22,6 @@ from holdfast.testing.crash.wrapped import Wrapped
 
 STREAM = "sessions/ada/2026-01-21-a1b2c3d4"
 ROOM = 4_000_000
-
-
-def watch(patch: pytest.MonkeyPatch) -> list[bool]:
-    """For each append that tries the short way, as long as the patch lasts, whether it could be gone."""
-    gone: list[bool] = []
-    tried = SqliteStore._append_alone
-
-    def watched(self: SqliteStore, *given: Any) -> Appended | None:
-        appended = tried(self, *given)
-        gone.append(appended is not None)
-        return appended
-
-    patch.setattr(SqliteStore, "_append_alone", watched)
-    return gone
-
-
-@pytest.fixture
-def short_ways(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """For each append that tried the short way, whether it could be gone."""
-    return watch(monkeypatch)
 
 
 class Writer:
@@ -89,53 +69,42 @@ class Writer:
         st.tuples(st.sampled_from([0, 30, 200, 9000]), st.sampled_from([0, 1, 50])), min_size=5, max_size=40
     )
 )
-def test_the_short_way_leaves_what_the_long_way_leaves(
+def test_a_prebuilt_commit_leaves_what_a_rule_leaves(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int]]
 ) -> None:
-    """Whatever is written when: rows, cursors and answers are the same on both ways."""
-    short, long = (Writer(tmp_path_factory.mktemp(name)) for name in ("short", "long"))
-    gone: list[bool] = []
+    """Whatever is written when: rows, cursors and answers are the same."""
+    prebuilt, judged = (Writer(tmp_path_factory.mktemp(name)) for name in ("prebuilt", "judged"))
     for length, later in steps:
-        with pytest.MonkeyPatch.context() as patch:
-            tried = watch(patch)
-            one = short.append(length, later=later)
-        gone += tried
-        assert one == long.append(length, later=later, known=False)
-    assert sum(gone) >= len(steps) - 4  # three find out that they are alone, one makes room in the log
-    assert short.rows() == long.rows()
-    for writer in (short, long):
+        assert prebuilt.append(length, later=later) == judged.append(length, later=later, known=False)
+    assert prebuilt.rows() == judged.rows()
+    for writer in (prebuilt, judged):
         assert writer.store.check() == []
         writer.store.close()
 
 
-def test_the_short_way_sees_others(tmp_path: Path, short_ways: list[bool]) -> None:
-    """A commit of another store is seen by the plan before the next one is written behind it."""
+def test_commits_of_others_are_seen(tmp_path: Path) -> None:
+    """A commit of another store is seen by the plan before the next one is written."""
     writer, other = Writer(tmp_path), Writer(tmp_path)
     for _ in range(6):
         writer.append()
-    assert short_ways[-1]
     theirs = other.append(known=False)
     done = writer.append()
-    assert short_ways[-1] is False
     assert len(writer.seen) == 1
     assert done.version == theirs.version + 1 == 8
     assert done.commit.id > theirs.commit.id
     assert writer.store.check() == []
 
 
-def test_the_short_way_does_not_follow_what_was_forgotten(tmp_path: Path, short_ways: list[bool]) -> None:
-    """A stream that another store has forgotten begins anew, whatever this one remembers of it."""
+def test_a_forgotten_stream_is_not_followed(tmp_path: Path) -> None:
+    """A stream that another store has forgotten starts again, whatever this one knows of it."""
     writer, other = Writer(tmp_path), Writer(tmp_path)
     for _ in range(6):
         writer.append()
     other.store.forget(STREAM)
     assert writer.append().version == 1
-    assert short_ways[-1] is False
 
 
-def test_the_short_way_does_not_follow_another_commit_in_the_same_place(
-    tmp_path: Path, short_ways: list[bool]
-) -> None:
+def test_another_commit_in_the_same_place_is_not_followed(tmp_path: Path) -> None:
     """A stream that was forgotten and has grown to the same length again is another one."""
     writer, other = Writer(tmp_path), Writer(tmp_path)
     for _ in range(6):
@@ -145,12 +114,11 @@ def test_the_short_way_does_not_follow_another_commit_in_the_same_place(
     for _ in range(6):
         other.append(known=False)
     assert writer.append().version == 7
-    assert short_ways[-1] is False
     assert len(writer.seen) == 6
     assert writer.store.check() == []
 
 
-def test_an_expected_version_is_checked_on_the_short_way(tmp_path: Path, short_ways: list[bool]) -> None:
+def test_an_expected_version_is_checked(tmp_path: Path) -> None:
     """Who expects another version is refused, and nothing is written."""
     writer = Writer(tmp_path)
     for _ in range(6):
@@ -158,11 +126,10 @@ def test_an_expected_version_is_checked_on_the_short_way(tmp_path: Path, short_w
     with pytest.raises(Conflict):
         writer.append(expect=5)
     assert writer.append(expect=6).version == 7
-    assert short_ways[-1]
 
 
 def test_a_database_that_another_program_holds_is_left_as_it_is(tmp_path: Path) -> None:
-    """One statement that never began is no unknown outcome: nothing was written, and it is said so."""
+    """A transaction that never began is no unknown outcome: nothing was written, and the error says so."""
     writer = Writer(tmp_path)
     for _ in range(6):
         writer.append()
@@ -178,18 +145,16 @@ def test_a_database_that_another_program_holds_is_left_as_it_is(tmp_path: Path) 
     assert len(writer.rows()) == 7
 
 
-def test_an_operation_goes_the_long_way(tmp_path: Path, short_ways: list[bool]) -> None:
+def test_a_repeated_operation_is_found(tmp_path: Path) -> None:
     """A commit that can be repeated is looked for before it is written."""
     writer = Writer(tmp_path)
     for _ in range(6):
         writer.append()
-    tried = len(short_ways)
     plan = PrebuiltCommit(
         PreparedCommit(Draft((Event("x.test", {}),), "ada", "agent", "op1"), {}), lambda context: None
     )
     assert not writer.store.append(STREAM, plan, writer.cursor, op="op1").repeated
     assert writer.store.append(STREAM, plan, writer.cursor, op="op1").repeated
-    assert len(short_ways) == tried
     assert len(writer.rows()) == 7
 
 

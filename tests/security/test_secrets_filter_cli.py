@@ -1,4 +1,4 @@
-"""The secrets gate on the command line: every command, its messages, its override, and what it costs."""
+"""The secrets filter on the command line: every command, its messages, its override and its cost."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def stored(folder: Path) -> bytes:
 
 @pytest.fixture(autouse=True)
 def started(project: Path) -> None:
-    """A workspace with something open of each concept."""
+    """A workspace with an open entry of each concept."""
     with holdfast.open(project) as workspace:
         session = workspace.start("Ship it")
         session.add_task("a task")
@@ -69,7 +69,7 @@ def started(project: Path) -> None:
 
 
 def variants(example: str) -> Iterator[list[str]]:
-    """An example's words, with the secret put into one word after the other."""
+    """An example's words, with the secret inserted into one word after the other."""
     words = shlex.split(example)[1:]
     for place in range(1, len(words)):
         if words[place] in ("|", ">", "&&", ";"):
@@ -91,7 +91,7 @@ def test_no_command_stores_a_secret(
         for example in verb.examples:
             for words in variants(example):
                 if words[0] in ("batch", "init") and words[1:2] == ["run"]:
-                    continue  # runs a real command: tests/security/test_gate.py does that
+                    continue  # runs a real command: tests/security/test_secrets_filter.py does that
                 main([*words, "--json"])
                 printed = capsys.readouterr().out
                 if '"HF-SECRET"' in printed:
@@ -106,7 +106,7 @@ def test_no_command_stores_a_secret(
 
 
 def test_refusal_and_override(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The refusal names kind and field and says how to go on; --allow-secret writes it, and the log tells."""
+    """The refusal names kind and field and what to do; --allow-secret writes it, and the log records it."""
     assert main(["note", f"Use {TEXT}"]) == 1
     said = capsys.readouterr()
     assert "note.added.text holds what looks like a secret (github-personal-token" in said.err
@@ -135,7 +135,7 @@ def test_an_import_reports_the_line(project: Path, capsys: pytest.CaptureFixture
 
 
 def test_an_ordinary_command_does_not_load_the_finder(project: Path) -> None:
-    """Start-up pays for no table of secrets: what is written has no sign of one."""
+    """Start-up does not load the rules unless the text has a sign of a secret."""
     script = (
         "import sys; from holdfast.edge.cli import main; "
         "status = main(['decide', 'Use SQLite in src/holdfast/store/sqlite/engine.py', '--because', "

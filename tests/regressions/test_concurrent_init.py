@@ -1,4 +1,4 @@
-"""Several agents that begin in a fresh project all run `init`: each succeeds, whoever is first."""
+"""Several agents that start in a fresh project all run `init`: each succeeds."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from holdfast.workspace.scaffold import FILES, create
 CLI = [sys.executable, "-c", "from holdfast.edge.cli import script; script()", "init"]
 
 
-def test_many_inits_at_once(tmp_path: Path) -> None:
-    """Thirty processes make the same workspace at once, and all of them find it ready."""
+def test_concurrent_inits(tmp_path: Path) -> None:
+    """Thirty processes create the same workspace concurrently, and all of them find it ready."""
     started = [
         subprocess.Popen([*CLI, str(tmp_path)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         for _ in range(30)
@@ -30,7 +30,7 @@ def test_many_inits_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("error", [error for error in ERRORS if error != SHORT])
 def test_every_call_of_init_may_fail(tmp_path: Path, error: int) -> None:
-    """An error of a file call is one of holdfast, and the next init completes what is missing."""
+    """A failed file call is reported as a holdfast error, and the next init completes what is missing."""
     for call in range(1, 1000):
         root = tmp_path / str(call) / ".state"
         root.parent.mkdir()
@@ -45,7 +45,7 @@ def test_every_call_of_init_may_fail(tmp_path: Path, error: int) -> None:
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
-    """A file in the place of a folder above is told as such, not as a crash."""
+    """A file where a parent folder should be is reported as such, not as a crash."""
     (tmp_path / "file").write_text("mine")
     done = subprocess.run([*CLI, str(tmp_path / "file" / "sub")], capture_output=True, text=True)
     assert done.returncode in (Forbidden.status, 6)

@@ -1,4 +1,4 @@
-"""Processes that begin under one op in a new workspace begin one session: the first two once made two."""
+"""Regression: processes that started a session under one op in a new workspace concurrently created two sessions."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from holdfast.workspace.workspace import SALT
 
 
 @pytest.mark.parametrize("engine", ["files", "sqlite"])
-def test_one_op_is_one_session_for_two_that_begin_at_once(
+def test_concurrent_starts_under_one_op_are_one_session(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str
 ) -> None:
-    """Both look for the salt of the place before either has written it, and still name the same session."""
+    """Both processes look for the salt before either has written it, and still start the same session."""
     init(str(tmp_path), given=True)
     where = str(tmp_path) if engine == "files" else f"sqlite:///{tmp_path / 'memory.db'}"
     with holdfast.open(where) as first, holdfast.open(where) as second:
@@ -36,7 +36,7 @@ def test_one_op_is_one_session_for_two_that_begin_at_once(
         assert len(second.sessions()) == 1
 
 
-def test_two_places_begin_two_sessions_under_one_op(tmp_path: Path) -> None:
+def test_one_op_in_two_clones_is_two_sessions(tmp_path: Path) -> None:
     """The same op in two clones is two pieces of work: each has its own session."""
     names = set()
     for place in ("one", "two"):

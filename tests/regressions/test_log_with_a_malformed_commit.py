@@ -1,4 +1,4 @@
-"""The log of a session that holds a commit with a right sum and a content that makes no sense."""
+"""The log of a session with a malformed commit that has a right checksum."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WRONG: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("parts", WRONG, ids=str)
 def test_the_log_shows_all_other_commits(project: Path, parts: dict[str, Any]) -> None:
-    """`log`, `show --at` and `diff` pass over such a commit, as the state does; they neither crash nor show it."""
+    """`log`, `show --at` and `diff` skip such a commit, as the state does; they neither crash nor show it."""
     with holdfast.open() as workspace:
         session = workspace.start("go on")
     record = {"v": 1, "id": ID, "at": "2026-01-21T14:30:00.000Z", "by": "mallory", "origin": "agent"}

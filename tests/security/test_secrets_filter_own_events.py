@@ -1,4 +1,4 @@
-"""A program's own events have any shape: the quick look at a commit's content misses nothing that is in them."""
+"""A program's own events have any shape: the pre-check of a commit misses nothing in them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ VALUE = some(random.Random(1), ALNUM, 18)
 
 
 def plain() -> st.SearchStrategy[Any]:
-    """Values that say nothing, some of them with what a quick look may stumble over."""
+    """Harmless values, some with characters that could confuse the pre-check."""
     return st.one_of(
         st.none(),
         st.booleans(),
@@ -89,7 +89,7 @@ def session() -> Iterator[holdfast.Session]:
 
 @pytest.fixture(scope="module")
 def handle() -> Iterator[holdfast.Session]:
-    """One for all examples: nothing is written through it."""
+    """One handle for all examples: nothing is written through it."""
     with holdfast.open("memory:", user="alice", by="me") as workspace:
         yield workspace.start("Ship it")
 
@@ -102,7 +102,7 @@ def handle() -> Iterator[holdfast.Session]:
 def test_what_the_finder_finds_is_refused(
     handle: holdfast.Session, data: list[dict[str, Any]], op: str | None
 ) -> None:
-    """Wherever a secret or a telling name stands, in a text, a key or a list, the commit is refused; others pass."""
+    """Wherever a secret or a telling name is, in a text, a key or a list, the commit is refused; others pass."""
     draft = Draft(tuple(Event("x.own", part) for part in data), "me", "agent", op)
     found = secrets.find_in(op) + [hit for part in data for hit in secrets.find_in(part)]
     if found:
@@ -125,7 +125,7 @@ def test_what_the_finder_finds_is_refused(
     ids=["top", "object", "list", "deep", "text"],
 )
 def test_a_telling_name_is_seen_at_every_depth(session: holdfast.Session, name: str, shape: Any) -> None:
-    """A value that is a secret only by what it is called is refused, whatever lies around it."""
+    """A value that is a secret only by its name is refused, whatever surrounds it."""
     data = shape(name, VALUE)
     with pytest.raises(SecretFound):
         session.record("x.own", data)
@@ -144,8 +144,8 @@ def test_every_kind_is_refused_in_keys_lists_and_texts(session: holdfast.Session
 
 @settings(max_examples=300, deadline=None)
 @given(st.dictionaries(st.sampled_from("abcdef"), st.one_of(PIECES, st.sampled_from(TEXTS)), max_size=4))
-def test_the_look_at_the_whole_says_no_only_where_nothing_is(data: dict[str, str]) -> None:
-    """``may_be_in`` may say that it cannot tell, but it never says no to a content with a secret in it."""
+def test_the_check_of_the_whole_commit_has_no_false_negatives(data: dict[str, str]) -> None:
+    """``may_be_in`` may be undecided, but it never says no to a commit with a secret."""
     content = content_of(Draft((Event("x.own", data),), "me", "agent", None))
     marks = MARKS + MARKS_OF_EVENT + len(data) * MARKS_OF_NAME
     if secrets.find_in(data):

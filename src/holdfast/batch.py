@@ -34,7 +34,6 @@ _WHOLE = "\0whole"
 
 if TYPE_CHECKING:
     from holdfast.workspace.models import Batch, Json, JsonObject
-    from holdfast.workspace.session import Session
 
 Work = Callable[["Json", "Json"], object]
 Report = Callable[["Batch"], None]

@@ -16,18 +16,31 @@ def checkpoint(
     where: str | os.PathLike[str] | None = None,
     session: str | None = None,
     by: str | None = None,
-    **fields: Any,
+    last_completed: str | None = None,
+    pending: Iterable[str] = (),
+    can_resume: bool = True,
+    instruction: str | None = None,
+    op: str | None = None,
+    **unknown: object,
 ) -> bool:
     """Save how far a script has come; returns whether it was saved, and never raises.
 
     The workspace is the one at ``where`` (else HOLDFAST_URL), else the one found from the current folder upwards,
     else from the script's own folder upwards. Without a workspace nothing is made and the answer is False. The
     session is the one named, else the current one; if there is none, one is started and becomes the current one,
-    so that what the script says is not lost. ``fields`` are those of ``Session.checkpoint``: ``last_completed``,
-    ``pending``, ``can_resume``, ``instruction``, ``op``. Why something was not saved is logged, at level INFO, by
-    the logger ``holdfast``.
+    so that what the script says is not lost. The other arguments are those of ``Session.checkpoint``; with an unknown
+    one nothing is saved. Why something was not saved is logged, at level INFO, by the logger ``holdfast``.
     """
     try:
+        if unknown:
+            raise TypeError(f"a checkpoint has no {', '.join(unknown)}")
+        fields = {
+            "last_completed": last_completed,
+            "pending": [pending] if isinstance(pending, str) else list(pending),
+            "can_resume": can_resume,
+            "instruction": instruction,
+            "op": op,
+        }
         _save(message, tools, where, session, by, fields)
     except Exception as problem:
         _log(problem)

@@ -8,6 +8,7 @@ import inspect
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,17 @@ def test_no_any_in_a_public_signature(cls: type) -> None:
     for name, signature in public_methods(cls):
         assert "Any" not in str(signature), name
         assert signature.return_annotation is not inspect.Signature.empty, name
+
+
+@pytest.mark.parametrize(
+    "function",
+    [holdfast.init, holdfast.open, holdfast.checkpoint, holdfast.batch.run, holdfast.batch.run_command],
+)
+def test_no_any_in_a_public_function(function: Callable[..., object]) -> None:
+    """The functions of the package are typed as its handles are."""
+    signature = inspect.signature(function)
+    assert "Any" not in str(signature)
+    assert signature.return_annotation is not inspect.Signature.empty
 
 
 def models() -> list[type]:

@@ -22,6 +22,8 @@ _IN_MEMORY = 8 << 20
 """Streams up to this size are read whole at once; larger ones in a second, streaming pass."""
 _SETTLED_NS = 50_000_000
 """A folder whose modification time is younger than this can change again without its time changing."""
+_RECHECKED = 1 << 18
+"""A segment that has grown since a snapshot is verified again up to this length; a longer one only by ``doctor``."""
 _MAX_FAULTS = 20
 SUM_AND_END = codec.SUM_LENGTH + len('"}\r\n')
 
@@ -376,6 +378,10 @@ class SegmentSet:
             if found.st_mtime_ns == mark.changed or (trusted and not mark.changed):
                 return segments.Part(mark, mark, [], [], True, 0)
             trusted = False  # written to and no longer than before: a byte may be another one
+        elif mark.offset > _RECHECKED:
+            trusted = (
+                True  # appended to, which explains its time: opening must not cost more with every commit
+            )
         if not mark.offset <= found.st_size <= mark.offset + _IN_MEMORY:
             return None  # cut, or so much is new that it is better read as a stream
         is_open = self.open is not None and path == self.open.path and found.st_ino == self.open.node

@@ -182,8 +182,11 @@ class Store(Protocol):
     def get(self, name: str) -> bytes | None:
         """The note, or None. Notes can vanish or be garbage after a power cut: the reader checks them."""
 
-    def forget(self, stream: str) -> None:
-        """Remove a stream with its notes. Forgetting what is not there is no error."""
+    def forget(self, stream: str, expect: int | None = None) -> None:
+        """Remove a stream with its notes. Forgetting what is not there is no error.
+
+        Another version than ``expect`` raises ``Conflict``, and nothing is removed: nobody can append in between.
+        """
 
     def check(self, *, fix: bool = False) -> list[Fault]:
         """Everything that is wrong; with ``fix``, repair what can be repaired without losing anything."""

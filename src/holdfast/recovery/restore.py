@@ -158,7 +158,7 @@ def salvage(place: Place, handle_of: Callable[[str], Stream], *, fix: bool = Tru
     done = _restore_cut(place, handle_of, fix=fix)
     if place.head.is_replaying():
         return done
-    links = pins.links(place)
+    links = _fullest(place, pins.links(place))
     old = place.clock() - pins.MONTH_MS
     wanted = [
         (stream, path, first)
@@ -185,6 +185,20 @@ def salvage(place: Place, handle_of: Callable[[str], Stream], *, fix: bool = Tru
         with handle.mutex:
             done += _bring_back(place, handle, path) if fix else _lost(place, handle, path)
     return done
+
+
+def _fullest(place: Place, links: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The links, and instead of one whose segment grew in another file the copy that has more."""
+    copies = {(stream, os.path.basename(path)): path for stream, path in pins.links(place, pins.COPIES)}
+    found = []
+    for stream, path in links:
+        copy = copies.get((stream, os.path.basename(path)))
+        if copy is not None and not _exists(place, _target(place, stream, path)):
+            known, more = (segments.ids_in(durable.read_whole(place.fs, p)) for p in (path, copy))
+            if known < more:
+                path = copy
+        found.append((stream, path))
+    return found
 
 
 def _restore_cut(place: Place, handle_of: Callable[[str], Stream], *, fix: bool) -> list[Fault]:

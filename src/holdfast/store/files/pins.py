@@ -77,6 +77,17 @@ def link(place: Place, stream: str, path: str) -> str:
     return ""
 
 
+def is_pinned(place: Place, stream: str, path: str, node: int) -> bool | None:
+    """Whether the link of a segment is the segment itself; None if it has no link. Git, or a program that restores
+    files, may have put another file in its place: what is appended to that one is not in the link."""
+    for pinned in paths(place, stream, os.path.basename(path)):
+        try:
+            return place.fs.stat(pinned).st_ino == node
+        except OSError:
+            continue
+    return None
+
+
 def mirror(place: Place, stream: str, path: str) -> None:
     """Copy what was appended to a segment since the last call. A link shares the segment's bytes, so it does not help
     against a program that cuts the file in place. A segment that no longer continues its copy is left alone: the copy

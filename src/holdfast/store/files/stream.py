@@ -314,6 +314,8 @@ class Stream:
             state = self._rewrite_unsynced(state)
         if state.segment and state.token == token and not self._is_full(state):
             name = segments.name_of(self.stream, state.writer, state.segment)
+            if self._was_replaced(name, state.git_index != index):
+                return self._new_segment(state, token, index)
             if state.git_index != index:
                 if head.may_be_staged(f"{segments.EVENTS}/{self.stream}/{name}"):
                     return self._new_segment(state, token, index)
@@ -327,6 +329,17 @@ class Stream:
                 if state.segment:
                     return state
         return self._new_segment(state, token, index)
+
+    def _was_replaced(self, name: str, index_moved: bool) -> bool:
+        """Whether git may have put another file under the segment's name: a stash that is popped leaves HEAD, names and
+        bytes as they were. The pin keeps the old file, so its inode number is not given to another one."""
+        if self._place.head.common is None:
+            return False
+        node = self.segments.node_of(name)
+        if node is None:
+            return True
+        pinned = pins.is_pinned(self._place, self.stream, self.segments.path_of(name), node)
+        return index_moved if pinned is None else not pinned
 
     def _with_loss(self, state: WriterState, cursor: Cursor) -> Cursor:
         """The cursor, and what its segment has lost of what the header knows to be on the disk."""

@@ -12,6 +12,7 @@ import zlib
 
 from holdfast.core import fold, ids
 from holdfast.core.codec import Commit
+from holdfast.core.concepts.own import is_all_own
 from holdfast.errors import HoldfastError
 from holdfast.store.protocol import LONG_TAIL, Cursor, Fault, Store, Tail
 from holdfast.typed import Any
@@ -49,6 +50,8 @@ class WorkingSet:
         self._body = b""
         """The second one, as long as nobody has asked for the state."""
         self._pending: list[bytes | Commit] = []
+        self._unjudged = False
+        """Some of the pending commits may archive or restore the session."""
         self._saved = 0
         self._durable = False
         if not from_log:
@@ -79,6 +82,7 @@ class WorkingSet:
                     raise
                 self._pending = []
                 self._top = {}
+            self._unjudged = False
             return self._state
 
     def _start_over(self) -> None:
@@ -86,7 +90,7 @@ class WorkingSet:
         self.version = self._saved = 0
         self.head = self.verified = ids.ZERO
         self.cursor, self.faults = None, ()
-        self._state, self._top, self._body, self._pending = None, {}, b"", []
+        self._state, self._top, self._body, self._pending, self._unjudged = None, {}, b"", [], False
 
     @property
     def shown(self) -> dict[str, Any]:
@@ -106,7 +110,10 @@ class WorkingSet:
             return self.state if self._pending or not self._top else self._top
 
     def is_archived(self) -> bool:
-        """Whether the session is archived, as far as has been folded: what is pending is mostly the own last commit."""
+        """Whether the session is archived. Pending commits of a program's own events do not change that, and are folded
+        later."""
+        if self._unjudged:
+            _ = self.state
         return bool((self._state or self._top).get("archived"))
 
     def refresh(self) -> None:
@@ -131,9 +138,11 @@ class WorkingSet:
         if tail.restarted:
             state = fold.fold(fold.blank(self.kind), tail.lines)
             self._state, self._top, self._body, self._pending, self._saved = state, {}, b"", [], 0
+            self._unjudged = False
             self.verified = ids.ZERO
         elif tail.lines:
             self._pending += tail.lines
+            self._unjudged = self._unjudged or not all(map(is_all_own, tail.lines))
             self._durable = False
         self.version, self.head = tail.version, tail.head
         self.cursor, self.faults = tail.cursor, tail.faults
@@ -141,8 +150,10 @@ class WorkingSet:
 
     def took(self, commit: Commit, cursor: Cursor, version: int) -> None:
         """Take in the commit that was just appended after everything taken in so far."""
+        unjudged = self._unjudged or not commit.events[0].type.startswith("x.")
         self._pending += [commit]  # from here on nothing is called: an interrupt sees all of it or nothing
         self._durable = True
+        self._unjudged = unjudged
         self.version, self.head, self.cursor = version, commit.id, cursor
         if version % EVERY == 0:  # of all who write, only the one whose commit this is keeps a snapshot
             self.save()
@@ -208,7 +219,7 @@ class WorkingSet:
                 return
         except (ValueError, KeyError, zlib.error):
             return
-        self._pending = []
+        self._pending, self._unjudged = [], False
         self._state, self._top, self._body = None, top, state
         self.cursor = top["cursor"]
         self.version = self._saved = top["version"]

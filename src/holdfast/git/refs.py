@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from holdfast.fs import durable
-from holdfast.fs.port import FileSystem
+from holdfast.fs.port import WHOLE_SECOND, FileSystem
 from holdfast.typed import Record
 
 NO_GIT = ""
@@ -18,6 +18,9 @@ _LARGEST_INDEX = 4 << 20
 """A larger index is not searched: a needless new segment costs less than reading it."""
 _PLAIN_VERSIONS = (2, 3)
 """Versions of git's index that hold every path in full; version 4 leaves out what two paths share."""
+
+_CHECKSUM = 32
+"""Bytes at the end of git's index that hold its checksum, or the end of it."""
 
 _THEN = "\t"
 
@@ -116,9 +119,22 @@ class GitHead:
     def index(self) -> str:
         """A text that differs once something was staged; empty without git or index."""
         stamp = self._stamp(self._index_path) if self._repository else None
+        if stamp is not None and not stamp[1] % WHOLE_SECOND:
+            return f"{_text(stamp)}.{self._index_checksum(stamp[2])}"
         if stamp != self._index[0]:
             self._index = (stamp, _text(stamp) if stamp else NO_GIT)
         return self._index[1]
+
+    def _index_checksum(self, size: int) -> str:
+        """The checksum at the end of git's index, for where its time stamp does not tell one from the next."""
+        try:
+            fd = self._fs.open(self._index_path, os.O_RDONLY)
+            try:
+                return self._fs.read(fd, _CHECKSUM, max(0, size - _CHECKSUM)).hex()
+            finally:
+                self._fs.close(fd)
+        except OSError:
+            return ""
 
     def is_at(self, token: str, index: str) -> bool:
         """Whether neither HEAD nor the index has moved since they were asked for."""
@@ -170,8 +186,11 @@ class GitHead:
     def _is_unmoved(self) -> bool:
         """Whether all that was read is as it was. Asked at every append, so nothing is raised for what is not there."""
         for path, stamp in self._watched:
-            if self._fs.exists(path) if stamp is None else self._stamp(path) != stamp:
-                return False
+            if stamp is None:
+                if self._fs.exists(path):
+                    return False
+            elif not stamp[1] % WHOLE_SECOND or self._stamp(path) != stamp:
+                return False  # within one second a ref can move and leave the same stamp
         return True
 
     def _stamp(self, path: str) -> Stamp:

@@ -52,6 +52,7 @@ class Stream:
         "_compared",
         "_fs",
         "_latest",
+        "_newest",
         "_ops",
         "_pending",
         "_place",
@@ -79,6 +80,8 @@ class Stream:
         """The cursor after this handle's own last commit."""
         self._compared = (0, "", 0)
         """The listing, the writer and the highest number for which the header was compared with the segments."""
+        self._newest: list[bytes] = []
+        """What the header said of the newest segment before the segments were last listed."""
         self._ops: Ops | None = None
 
     # -- reading ------------------------------------------------------------------------------------------
@@ -90,6 +93,7 @@ class Stream:
         if self.lock.is_open and self._changes_since(cursor) == UNCHANGED:
             tail = self._nothing_new(cursor)
         else:
+            self._notice_segments()
             tail = self.segments.read(cursor)
         return tail._replace(faults=(*tail.faults, *self._pending)) if self._pending else tail
 
@@ -100,6 +104,23 @@ class Stream:
     def backward(self) -> Iterator[bytes]:
         """All commits, newest first. The stream was read before."""
         return self.segments.backward()
+
+    def _notice_segments(self) -> None:
+        """Have the folder listed again if another process of this place has created or removed a segment: the folder's
+        modification time tells that only as exactly as the file system stores it."""
+        newest = self.lock.newest_segment()
+        if newest != self._newest:
+            if self._newest or not self._is_listed(newest):
+                self.segments.expire()
+            self._newest = newest
+
+    def _is_listed(self, newest: list[bytes]) -> bool:
+        try:
+            writer, number, _ = newest
+            name = segments.name_of(self.stream, writer.decode(), abs(int(number)))
+        except ValueError:
+            return False
+        return name in self.segments.listed()
 
     def _changes_since(self, cursor: Any) -> int:
         """Whether anything happened to the stream since the cursor.
@@ -158,6 +179,7 @@ class Stream:
             # Until this append succeeds: if it is refused, the old cursor must not look new again.
             self._latest = None
             self._place.identity.writer()  # before anything is read: a copied folder is put in order first
+            self._notice_segments()
             tail = self.segments.read(cursor)
             start = tail.cursor
         if op is not None and (first := self._first_with(op)) is not None:
@@ -410,6 +432,7 @@ class Stream:
             git_index=index,
         )
         self._store_state(state)
+        self._newest = self.lock.newest_segment()  # nobody else can have created one since the listing
         return state
 
     def _next_number(self, state: WriterState) -> int:
@@ -426,6 +449,12 @@ class Stream:
         number += segments.is_alike(self.stream, old, segments.name_of(self.stream, state.writer, number))
         self._store_state(state.replace(segment=0, highest=number))
         return self.segments.path_of(segments.name_of(self.stream, state.writer, number))
+
+    def leave_segment(self) -> None:
+        """Store that the current segment is not appended to any more. The caller holds the lock."""
+        state = self.lock.peek()
+        if state is not None and state.segment > 0:
+            self.lock.store(state.replace(segment=0))
 
     # -- recovery -----------------------------------------------------------------------------------------
 

@@ -54,7 +54,7 @@ class FilesStore(FilesEngine):
                 finally:
                     handle.close()
             except OSError as error:
-                raise translate_oserror(error, stream) from error
+                raise translate_oserror(error, stream, "not completed") from error
 
     def archive(self, stream: str) -> None:
         """Move a session to ``history/``, its segments joined into one. Repeating after a death completes it."""
@@ -69,7 +69,7 @@ class FilesStore(FilesEngine):
                 finally:
                     handle.close()
             except OSError as error:
-                raise translate_oserror(error, stream) from error
+                raise translate_oserror(error, stream, "not completed") from error
 
     def archived(self) -> list[str]:
         """The streams that lie in ``history/``, oldest first."""

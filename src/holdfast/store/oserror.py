@@ -9,8 +9,9 @@ from holdfast.errors import Forbidden, HoldfastError, Unavailable
 _FORBIDDEN = frozenset([errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP])
 
 
-def translate_oserror(error: OSError, what: str) -> HoldfastError:
-    """The error of ours that says what a failed file call means for ``what`` was to be done."""
+def translate_oserror(error: OSError, what: str, outcome: str = "") -> HoldfastError:
+    """The error of ours that says what a failed file call means for ``what`` was to be done. Only who knows the
+    ``outcome`` of the whole call says it: a command may have stored something before."""
     kind = Forbidden if error.errno in _FORBIDDEN else Unavailable
     where = f"{what} ({error.filename})" if error.filename else what
-    return kind(f"{where}: {error.strerror}; nothing was stored.")
+    return kind(f"{where}: {error.strerror}{'; ' if outcome else ''}{outcome}.")

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from holdfast.core import concepts, contested, timestamps
 from holdfast.core.text import one_line
-from holdfast.errors import Conflict, Refused, Usage
+from holdfast.errors import Conflict, HoldfastError, Refused, Usage
 from holdfast.store.protocol import archive_of
 from holdfast.workspace.clock import wall_clock
 from holdfast.workspace.session import Session
@@ -51,11 +51,16 @@ def archive(workspace: Workspace, name: str | None = None) -> Session:
         session.commit(lambda state, mint: concepts.session.archive(state))
         workspace.publish()
     here = f"{session.user}/{session.id}"
-    if workspace.current() == here:
-        workspace.store.put(POINTER, None)
-    engine = archive_of(workspace.store)
-    if engine is not None:
-        engine.archive(session.stream)
+    try:
+        if workspace.current() == here:
+            workspace.store.put(POINTER, None)
+        engine = archive_of(workspace.store)
+        if engine is not None:
+            engine.archive(session.stream)
+    except HoldfastError as error:
+        raise error.after(
+            f"{here} is archived (read-only), but its files are not in history/ yet:"
+        ) from error
     return session
 
 
@@ -63,7 +68,7 @@ def restore(workspace: Workspace, name: str) -> Session:
     """Take a session out of the archive and make it the current one; what was joined stays where it is."""
     session = workspace.session(name)
     session.commit(lambda state, mint: concepts.session.restore(state))
-    workspace.switch(f"{session.user}/{session.id}")
+    workspace.make_current(session, "Restored")
     return session
 
 
@@ -113,11 +118,14 @@ def prune(workspace: Workspace, policy: Policy) -> list[Kept]:
     for start in range(0, len(going), 100):
         some = going[start : start + 100]
         names = ", ".join(f"{kept.user}/{kept.session}" for kept in some)
-        workspace.project.note(f"Pruned {len(some)} archived sessions: {names}")
-        changed = [kept for kept in some if not _removed(workspace, kept)]
-        if changed:
-            names = ", ".join(f"{kept.user}/{kept.session}" for kept in changed)
-            workspace.project.note(f"Not pruned, because they changed meanwhile: {names}")
+        try:
+            workspace.project.note(f"Pruned {len(some)} archived sessions: {names}")
+            changed = [kept for kept in some if not _removed(workspace, kept)]
+            if changed:
+                names = ", ".join(f"{kept.user}/{kept.session}" for kept in changed)
+                workspace.project.note(f"Not pruned, because they changed meanwhile: {names}")
+        except HoldfastError as error:
+            raise error.after("The archive is not pruned, or not wholly:") from error
         stayed |= {(kept.user, kept.session) for kept in changed}
     return [k._replace(reason="") if (k.user, k.session) in stayed else k for k in report]
 

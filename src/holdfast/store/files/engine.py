@@ -115,7 +115,7 @@ class FilesEngine:
             try:
                 return self._blobs.append(handle, plan, cursor, expect, op)
             except OSError as error:
-                raise translate_oserror(error, stream) from error
+                raise translate_oserror(error, stream, "nothing was stored") from error
             except Newer as error:
                 raise segments.named(self._fs, self.root, handle.segments.paths(), error) from None
 

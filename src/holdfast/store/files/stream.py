@@ -234,11 +234,12 @@ class Stream:
                 durable.write_whole(self._fs, segment.fd, line[done:])
         except OSError as error:
             # What was written of the line is a torn tail: the next append saves it aside and cuts it off (I5).
-            kind = (
-                Unavailable
-                if self._fs.stat_handle(segment.fd).st_size < state.size + len(line)
-                else UnknownOutcome
-            )
+            kind: type[HoldfastError] = UnknownOutcome
+            try:
+                if self._fs.stat_handle(segment.fd).st_size < state.size + len(line):
+                    kind = Unavailable
+            except OSError:
+                pass  # nobody can tell
             stored = "; nothing was stored" if kind is Unavailable else ""
             raise kind(f"{self.stream}: writing failed ({error.strerror}){stored}.") from error
         return line, line_sum

@@ -306,7 +306,10 @@ class Stream:
         writer = identity.writer()
         if state is not None and state.writer != writer:
             writer = identity.reload()
-            if state.writer != writer:
+            # That may have found the folder to be a copy, and given the open segment to the new name.
+            self.segments.list_again()
+            state = self.lock.load()
+            if state is not None and state.writer != writer:
                 state = None
         if self._has_forgotten(state, writer, cursor):
             writer = identity.renew(writer)
@@ -325,7 +328,9 @@ class Stream:
         highest = state.highest if state else 0
         listed = self.segments.listed()
         return any(
-            name.startswith(writer) and segments.number_of(name) > highest and cursor.marks[name].lines
+            name.startswith(writer)
+            and segments.number_of(name) > highest
+            and cursor.marks.get(name, segments.UNREAD).lines
             for name in listed
         ) or pins.knows_more(self._place, self.stream, writer, state, listed)
 
@@ -419,7 +424,12 @@ class Stream:
             # Who wrote the last line of the segment before may still wait for its sync: no later commit goes ahead.
             self._sync_closed(segments.name_of(self.stream, state.writer, state.segment))
         number = self._next_number(state)
-        created = self.segments.create(segments.name_of(self.stream, state.writer, number))
+        try:
+            created = self.segments.create(segments.name_of(self.stream, state.writer, number))
+        except FileExistsError:  # not of this listing
+            self.segments.list_again()
+            number = self._next_number(state)
+            created = self.segments.create(segments.name_of(self.stream, state.writer, number))
         pins.keep(self._place, self.stream, created.path)
         durable.fsync_dirs(self._fs, self.segments.folder, os.path.dirname(self._place.root))
         state = state.replace(

@@ -172,7 +172,7 @@ class Refused(HoldfastError):
 
     code = "HF-REFUSED"
     status = 1
-    hint = Hint("The message says what is allowed.")
+    hint = Hint()
 
 
 class TooLarge(Refused):

@@ -77,15 +77,18 @@ def link(place: Place, stream: str, path: str) -> str:
     return ""
 
 
-def is_pinned(place: Place, stream: str, path: str, node: int) -> bool | None:
-    """Whether the link of a segment is the segment itself; None if it has no link. Git, or a program that restores
-    files, may have put another file in its place: what is appended to that one is not in the link."""
-    for pinned in paths(place, stream, os.path.basename(path)):
+def was_replaced(place: Place, stream: str, name: str, node: int | None, index_moved: bool) -> bool:
+    """Whether git may have put another file under a segment's name, which now has the inode ``node``: a stash that is
+    popped leaves HEAD, names and bytes as they were, and what is appended is not in the link. The link keeps the old
+    file, so its inode number is not given to another one. Without a link, a moved index is reason enough."""
+    if place.head.common is None:
+        return False
+    for pinned in paths(place, stream, name):
         try:
-            return place.fs.stat(pinned).st_ino == node
+            return place.fs.stat(pinned).st_ino != node
         except OSError:
             continue
-    return None
+    return index_moved or node is None
 
 
 def mirror(place: Place, stream: str, path: str) -> None:

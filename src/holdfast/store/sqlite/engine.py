@@ -343,7 +343,8 @@ class SqliteStore:
             self._take_turn()
             try:
                 if not database.is_ours(self._fs, self._path):
-                    database.make(self._fs, self._path, self._random)
+                    assert self._queue is not None
+                    database.make(self._fs, self._path, self._random, self._queue)
             finally:
                 self._fs.lock(self._queue, LOCK_UN)  # type: ignore[arg-type]
         self._file = database.use(self._fs, self._path)

@@ -1,7 +1,7 @@
-"""Taking over the journals of processes that died: what they had acknowledged is put back into their segments.
+"""Replaying the journals of processes that died: acknowledged lines are written back to their segments.
 
-After a kill the segments have everything, and are only synced. After a power cut a segment may have lost its last
-lines, or have zeros or garbage in their place: then they are written once more, after the last sound line (I5).
+After a kill the segments have everything and only need a sync. After a power cut a segment may have lost its last
+lines, or have zeros or garbage in their place: then they are rewritten after the last valid line (I5).
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _BACK = 1 << 16
 
 
 def waiting(place: Place, flat: str) -> list[str]:
-    """The paths of all journals of a stream, whether or not their processes live."""
+    """The paths of all journals of a stream, whether or not their processes are alive."""
     folder = os.path.join(place.local, journal.FOLDER)
     return [os.path.join(folder, name) for name in _names(place) if journal.stream_of(name) == flat]
 
 
 def recover_all(place: Place, handle_of: Callable[[str], Stream]) -> None:
-    """Take over the journals of all streams, also of those that nobody opens any more."""
+    """Replay the journals of all streams, including those that nobody opens any more."""
     for stream in sorted({journal.stream_of(name).replace("+", "/") for name in _names(place)}):
         if is_stream_name(stream):
             handle = handle_of(stream)
@@ -44,7 +44,7 @@ def recover_all(place: Place, handle_of: Callable[[str], Stream]) -> None:
 
 
 def lines_for(place: Place, stream: str, name: str) -> list[bytes]:
-    """What the journals of a stream hold of one segment, whether or not their processes live."""
+    """The journalled bytes of one segment, whether or not the journals' processes are alive."""
     found = []
     for path in waiting(place, flattened(stream)):
         fd = _open(place, path)
@@ -57,7 +57,7 @@ def lines_for(place: Place, stream: str, name: str) -> list[bytes]:
 
 
 def _names(place: Place) -> list[str]:
-    """The journals' names; none where they may not be seen: who may not look there cannot write either."""
+    """The journals' names; none if the folder is not readable: then it is not writable either."""
     try:
         return durable.names_in(place.fs, os.path.join(place.local, journal.FOLDER))
     except PermissionError:
@@ -65,7 +65,7 @@ def _names(place: Place) -> list[str]:
 
 
 def _open(place: Place, path: str) -> int:
-    """A journal, for reading; -1 if its process has just removed it, or it is something else of that name."""
+    """A journal, opened for reading; -1 if its process has just removed it, or if it is not a journal."""
     try:
         is_file = stat.S_ISREG(place.fs.stat(path).st_mode)
         return place.fs.open(path, os.O_RDONLY) if is_file else -1
@@ -78,7 +78,7 @@ def _entries(place: Place, fd: int) -> list[journal.Entry]:
 
 
 def take_over(place: Place, handle: Stream, paths: list[str]) -> None:
-    """Put back what is in the journals of dead processes, and remove them. The caller holds the stream."""
+    """Replay the journals of dead processes, and remove them. The caller holds the stream's lock."""
     dead: list[tuple[str, int]] = []
     try:
         _open_dead(place, paths, dead)
@@ -93,15 +93,15 @@ def take_over(place: Place, handle: Stream, paths: list[str]) -> None:
             try:
                 place.fs.unlink(path)
             except FileNotFoundError:
-                pass  # its process was not dead: it has just synced the segment and removed it
+                pass  # its process was alive: it has just synced the segment and removed the journal
     finally:
         for _, fd in dead:
             place.fs.close(fd)
 
 
 def _open_dead(place: Place, paths: list[str], dead: list[tuple[str, int]]) -> None:
-    """Open those journals whose processes are gone. Who lives holds the lock, and then nothing was lost: a process does
-    not outlive a power cut."""
+    """Open the journals whose processes are gone. A live process holds the lock, and then nothing was lost: no
+    process outlives a power cut."""
     for path in paths:
         fd = _open(place, path)
         if fd < 0:
@@ -112,7 +112,7 @@ def _open_dead(place: Place, paths: list[str], dead: list[tuple[str, int]]) -> N
 
 
 def left(place: Place, stream: str, paths: list[str]) -> tuple[Fault, ...]:
-    """What to say of dead processes' journals where nothing can be written."""
+    """The faults for dead processes' journals in a workspace that cannot be written."""
     dead: list[tuple[str, int]] = []
     try:
         _open_dead(place, paths, dead)
@@ -132,13 +132,13 @@ class _Sound(Record):
     end: int
     sum: str
     ids: set[str]
-    """Of the lines that were looked at."""
+    """Of the lines that were verified."""
 
 
 def _put_back(place: Place, handle: Stream, name: str, entries: list[journal.Entry]) -> None:
     fd = _open_segment(place, handle, name)
     if fd < 0:
-        return  # archived, forgotten, or taken away by git together with the link that is kept
+        return  # archived, removed, or deleted by git together with its pin
     try:
         lines: dict[str, bytes] = {}
         for entry in entries:
@@ -153,7 +153,7 @@ def _put_back(place: Place, handle: Stream, name: str, entries: list[journal.Ent
             if size > sound.end:
                 tail = durable.read_range(place.fs, fd, sound.end, size)
                 missing += _also_in(tail, lines, missing[-1])
-                what = "what a power cut left of lines that were written once more from a journal"
+                what = "what a power cut left of lines that were rewritten from a journal"
                 quarantine.save_aside(place, handle.stream, name, tail, what, offset=sound.end)
                 place.fs.truncate(fd, sound.end)
             durable.write_whole(place.fs, fd, b"".join(missing))
@@ -165,8 +165,8 @@ def _put_back(place: Place, handle: Stream, name: str, entries: list[journal.Ent
 
 
 def _open_segment(place: Place, handle: Stream, name: str) -> int:
-    """The segment, or the link that is kept of it where git took it out of the tree; -1 where there is neither, or the
-    link is another worktree's: then this is a copy of its journal."""
+    """The segment, or its pin if git removed it from the tree; -1 if there is neither, or if the pin belongs to
+    another worktree: then this is a copy of its journal."""
     paths = [os.path.join(handle.segments.folder, name)]
     writer = segments.writer_of(name)
     if writer == place.identity.stored() or not pins.is_at_work(place, writer):
@@ -180,13 +180,13 @@ def _open_segment(place: Place, handle: Stream, name: str) -> int:
 
 
 def _git_has(place: Place, handle: Stream, name: str) -> bool:
-    """Whether a git commit may have the segment already: then it stays as it is (I2)."""
+    """Whether a git commit may already have the segment: then it must not change (I2)."""
     return place.head.may_be_staged(f"{segments.EVENTS}/{handle.stream}/{name}")
 
 
 def _also_in(tail: bytes, known: dict[str, bytes], last: bytes) -> list[bytes]:
-    """Lines after a fault that no journal holds and that continue after the ``last`` one: if somebody has edited the
-    segment, they may have been acknowledged. After a power cut they were not, and do no harm."""
+    """Lines after a fault that no journal holds and that continue after the ``last`` one. If somebody edited the
+    segment, they may have been acknowledged. After a power cut they were not, and are harmless."""
     found: list[bytes] = []
     for piece in tail.split(b"\n")[:-1]:
         line = line_of(piece)
@@ -198,7 +198,7 @@ def _also_in(tail: bytes, known: dict[str, bytes], last: bytes) -> list[bytes]:
 
 
 def _sound_part(place: Place, fd: int, start: int, size: int) -> _Sound:
-    """How far a segment is sound. What lies before the journal's first line was synced: reading begins there."""
+    """The valid part of a segment. What precedes the journal's first line was synced: reading starts there."""
     before = durable.read_range(place.fs, fd, max(0, start - _BACK), min(start, size))
     line = line_of(before[:-1].rpartition(b"\n")[2])
     if start <= size and before.endswith(b"\n") and segments.is_whole(line):
@@ -217,7 +217,7 @@ def _sound_part(place: Place, fd: int, start: int, size: int) -> _Sound:
 
 
 def _follows(pieces: list[bytes], previous: str) -> bool:
-    """Whether lines follow one another, the first of them the line with that sum."""
+    """Whether lines are chained to each other, the first to the line with that checksum."""
     for piece in pieces:
         line = line_of(piece[:-1])
         if codec.fault_of(line, previous) is not None:
@@ -227,7 +227,7 @@ def _follows(pieces: list[bytes], previous: str) -> bool:
 
 
 def _bring_elsewhere(place: Place, handle: Stream, name: str, fd: int, missing: list[bytes]) -> None:
-    """The segment has been changed under the journal, or git has it: what the stream lacks goes to a new one,
+    """The segment was changed under the journal, or git has it: write what the stream lacks to a new one,
     rechained."""
     present = {codec.id_of(line) for line in handle.read(None).lines}
     data = durable.read_range(place.fs, fd, 0, place.fs.seek(fd, 0, SEEK_END))

@@ -136,10 +136,10 @@ def test_a_journal_that_holds_only_the_own_line_is_caught(monkeypatch: pytest.Mo
 
 def test_a_journal_that_goes_before_its_segment_is_synced_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who takes over a dead process's journal keeps it until all that is in it is on the disk elsewhere."""
-    honest = replay._put_back
+    honest = replay._replay_segment
 
     def hasty(place: Place, handle: Stream, name: str, entries: list[Entry]) -> None:
-        for path in replay.waiting(place, handle.stream.replace("/", "+")):
+        for path in replay.journals_of(place, handle.stream.replace("/", "+")):
             place.fs.unlink(path)
             place.fs.sync_folder(os.path.dirname(path))
             place.fs.close(place.fs.open(path, os.O_RDWR | os.O_CREAT))  # so that it can be removed once more
@@ -152,7 +152,7 @@ def test_a_journal_that_goes_before_its_segment_is_synced_is_caught(monkeypatch:
         dying.die()
         fixture.store().read(STREAM, None)
 
-    monkeypatch.setattr(replay, "_put_back", hasty)
+    monkeypatch.setattr(replay, "_replay_segment", hasty)
     with pytest.raises(Violation):
         check_protocol(
             Protocol("taken over", taken_over), seed=scale.seed(), limit=6, most=scale.scaled(2000)

@@ -180,7 +180,7 @@ def segments_with(said: object, folder: Path, columns: list[int], *, padding: bo
         at = f"2026-01-21T14:{len(found):02d}:03.{len(found):03d}Z"
         line, _ = codec.encode(draft, f"{clock}-{writer}", at, codec.GENESIS)
         found.append(folder / name)
-        found[-1].write_bytes(segments.shifted("project", name, line) if padding else opening + line[1:])
+        found[-1].write_bytes(segments.in_column("project", name, line) if padding else opening + line[1:])
     return found
 
 

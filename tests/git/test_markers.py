@@ -153,7 +153,7 @@ def test_a_healed_segment_of_two_whole_sides_is_sound(repository: Path, git, ses
     from holdfast.store.files.padding import line_of
 
     stream = f"sessions/{session}"
-    lines = [segments.shifted(stream, name.name, line_of(line)) for line in other.read_bytes().splitlines()]
+    lines = [segments.in_column(stream, name.name, line_of(line)) for line in other.read_bytes().splitlines()]
     other.unlink()
     name.write_bytes(b"".join(line + b"\n" for line in lines))
     git("add", "-A")

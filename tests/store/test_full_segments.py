@@ -135,7 +135,7 @@ def test_git_measures_the_largest_segments_right(tmp_path: Path) -> None:
         name = segments.name_of(STREAM, writer, 1)
         draft = Draft((Event("x.test", {"text": letters(writer, MAX_LINE - 500)}),), "ada", "agent")
         line, _ = encode(draft, f"019bbef300000000-{writer}", "2026-01-21T14:30:03.000Z", GENESIS)
-        return letters(f"{writer}, short lines", segments.FULL).encode() + segments.shifted(
+        return letters(f"{writer}, short lines", segments.FULL).encode() + segments.in_column(
             STREAM, name, line
         )
 

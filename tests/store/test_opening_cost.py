@@ -30,13 +30,13 @@ def test_what_a_snapshot_covers_is_read_again_only_if_it_is_short(
 
         workspace.store.append(stream, plan)
     verified = []
-    honest = segment_set.SegmentSet._is_sound
+    honest = segment_set.SegmentSet._is_intact
 
     def watched(self: segment_set.SegmentSet, fd: int, mark: segment_set.Mark) -> bool:
         verified.append(mark.offset)
         return honest(self, fd, mark)
 
-    monkeypatch.setattr(segment_set.SegmentSet, "_is_sound", watched)
+    monkeypatch.setattr(segment_set.SegmentSet, "_is_intact", watched)
     monkeypatch.setattr(segment_set, "_RECHECKED", 10_000)
     with holdfast.open(tmp_path) as workspace:
         assert workspace.session().version == texts + 2

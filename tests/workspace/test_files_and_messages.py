@@ -15,7 +15,7 @@ from holdfast.errors import Forbidden, NotFound, Refused, TooLarge
 from holdfast.fs import posix
 from holdfast.testing.crash.wrapped import Wrapped
 from holdfast.testing.hostile import TEXTS
-from holdfast.workspace.attachments import Beside
+from holdfast.workspace.attachments import Attachments
 from holdfast.workspace.session import Session
 
 
@@ -222,12 +222,12 @@ def test_the_file_of_a_message_is_durable_before_its_commit(project: Path) -> No
             super().sync_folder(path)
 
     folder = project / ".state" / "sessions" / "alice" / "2026-01-21-a1b2c3d4"
-    beside = Beside(str(project), str(folder), Recorder(posix))
-    path = beside.write_context("message-1.txt", b"text")
+    attachments = Attachments(str(project), str(folder), Recorder(posix))
+    path = attachments.write_context("message-1.txt", b"text")
     assert calls[:2] == [("sync", ""), ("rename", "message-1.txt")]
     above = ["context", folder.name, "alice", "sessions", ".state", project.name]
     assert [name for call, name in calls[2:] if call == "folder"][-6:] == above
-    assert beside.read(path, 10) == b"text"
+    assert attachments.read(path, 10) == b"text"
 
 
 def test_a_context_folder_that_is_a_link_is_not_written_into(

@@ -30,7 +30,7 @@ class Found(Record):
     """SHA-256, in hexadecimal digits."""
 
 
-class Beside:
+class Attachments:
     """The files of one project, and of one session if its store has folders."""
 
     def __init__(
@@ -38,13 +38,13 @@ class Beside:
         project: str,
         session: str | None = None,
         fs: FileSystem = posix,
-        keep: Callable[[str], None] = lambda _: None,
+        pin: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.project = os.path.abspath(project)
         self.session = os.path.abspath(session) if session is not None else None
         self._fs = fs
-        self._keep = keep
-        """What is done with the path of each new file of the session."""
+        self._pin = pin
+        """Called with the path of each new file of the session."""
 
     def name(self, given: str) -> str:
         """The relative path that a caller means: one relative to the session's or the project's folder, or absolute."""
@@ -118,7 +118,7 @@ class Beside:
             target = os.path.join(folder, name)
             durable.replace(self._fs, target, data, tag=f"{os.getpid()}-{os.urandom(4).hex()}", durable=True)
             durable.fsync_dirs(self._fs, folder, self.project)
-            self._keep(target)
+            self._pin(target)
         except OSError as error:
             raise Unavailable(f"{path}: {error.strerror}; nothing was stored.") from error
         return path

@@ -15,7 +15,7 @@ from holdfast.core.codec import Commit, Draft, Event
 from holdfast.core.short_ids import Mint
 from holdfast.errors import Conflict, Forbidden, Hint, NotFound, Usage, Use
 from holdfast.store.protocol import AppendContext, Plan, PrebuiltCommit, PreparedCommit
-from holdfast.typed import TYPE_CHECKING, Any, Self, made
+from holdfast.typed import TYPE_CHECKING, Any, Self, new_record
 from holdfast.workspace import secrets_filter
 from holdfast.workspace.receipt import Receipt
 from holdfast.workspace.snapshot import WorkingSet
@@ -135,10 +135,10 @@ class Handle:
 
         However many there are, the disk is synced once.
         """
-        made = [event for event_type, data in events for event in concepts.own.record(event_type, data)]
-        if not made:
+        new = [event for event_type, data in events for event in concepts.own.record(event_type, data)]
+        if not new:
             raise Usage("There is no event to record; nothing was written.")
-        return self.commit(made, op=op, expect=expect)
+        return self.commit(new, op=op, expect=expect)
 
     def commit(self, rule: Rule | list[Event], op: str | None = None, expect: int | None = None) -> Receipt:
         """Internal: run one command. The rule decides on the newest state, its events become one durable commit.
@@ -163,7 +163,7 @@ class Handle:
                     raise _archived(self.stream)
                 prepared = self._prepared(rule, op, _NONE)
                 if self._lease is None:
-                    plan = made(PrebuiltCommit, (prepared, self._on_tail))
+                    plan = new_record(PrebuiltCommit, (prepared, self._on_tail))
                 else:
                     plan = self._under_lease(prepared)
             commit, cursor, version, repeated = workspace.store.append(
@@ -238,9 +238,9 @@ class Handle:
     def _prepared(self, events: list[Event], op: str | None, numbers: dict[str, int]) -> PreparedCommit:
         """What is to be written, as far as it does not depend on its place in the stream."""
         workspace = self.workspace
-        draft = made(Draft, (tuple(events), workspace.by, workspace.origin, op))
+        draft = new_record(Draft, (tuple(events), workspace.by, workspace.origin, op))
         passed, content = secrets_filter.passed(self, draft)
-        return made(PreparedCommit, (passed, numbers, content))
+        return new_record(PreparedCommit, (passed, numbers, content))
 
     def _twin(self) -> Self:
         """Another handle with the same working set."""

@@ -34,13 +34,13 @@ def heal_pages(workspace: Workspace) -> list[Fault]:
     if folder is None:
         return []
     in_git = workspace.surroundings.repository is not None
-    conflicted = porcelain.unmerged(folder.root) if in_git else []
+    conflicted = porcelain.conflicted(folder.root) if in_git else []
     resolved = [
         _resolve(workspace, folder, name) for name in (CONTINUE, HANDOFF, AGENTS) if name in conflicted
     ]
     marked = check_markers(workspace, fix=True, but=tuple(conflicted))
-    made = [fault.where.rpartition(":")[0] for fault in marked if fault.done]
-    if in_git and made and (tracked := porcelain.tracked(folder.root, made)):
+    regenerated = [fault.where.rpartition(":")[0] for fault in marked if fault.done]
+    if in_git and regenerated and (tracked := porcelain.tracked(folder.root, regenerated)):
         porcelain.stage(folder.root, sorted(tracked))
     return resolved + marked
 

@@ -66,7 +66,7 @@ def _create(root: str, fs: FileSystem) -> list[str]:
         mode = stat.S_IFDIR
     if not stat.S_ISDIR(mode):
         raise Forbidden(f"{root} is not a folder.", hint="Move it aside; nothing in it was changed.")
-    made = []
+    created = []
     tag = f"init-{os.getpid()}-{os.urandom(4).hex()}"  # others may make the same workspace at the same moment
     for name, text in FILES.items():
         path = os.path.join(root, name)
@@ -74,6 +74,6 @@ def _create(root: str, fs: FileSystem) -> list[str]:
             fs.stat(path)
         except FileNotFoundError:
             durable.replace(fs, path, text.encode(), tag=tag, durable=True)
-            made.append(name)
+            created.append(name)
     durable.fsync_dirs(fs, root, os.path.dirname(root))
-    return made
+    return created

@@ -21,10 +21,10 @@ def init(folder: str, *, given: bool = False, track_views: bool = False) -> tupl
     """
     project = os.path.abspath(folder) if given else discovery.project_root(folder)
     root = os.path.join(project, discovery.FOLDER)
-    made = scaffold.create(root)
+    created = scaffold.create(root)
     if track_views:
         integration.track_views(root)
-    return root, made
+    return root, created
 
 
 def init_workspace(

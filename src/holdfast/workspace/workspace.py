@@ -31,7 +31,7 @@ from holdfast.workspace.session import Session
 from holdfast.workspace.thread_lock import ThreadLock
 
 if TYPE_CHECKING:
-    from holdfast.workspace.attachments import Beside
+    from holdfast.workspace.attachments import Attachments
     from holdfast.workspace.choose import Choice
     from holdfast.workspace.discovery import Surroundings
     from holdfast.workspace.models import Unsettled
@@ -303,19 +303,19 @@ class Workspace:
 
         return Person(self, user_stream(self.user))
 
-    def files(self, stream: str) -> Beside:
+    def files(self, stream: str) -> Attachments:
         """Internal: the files that a stream can refer to: the project's, and its own where the store has folders."""
-        from holdfast.workspace.attachments import Beside
+        from holdfast.workspace.attachments import Attachments
 
         attachments = attachments_of(self.store)
         if attachments is not None:
             pin = attachments.pin
 
-            def keep(path: str) -> None:
+            def pin_file(path: str) -> None:
                 pin(stream, path)
 
-            return Beside(os.path.dirname(self.where), attachments.folder_of(stream), keep=keep)
-        return Beside(self.surroundings.top)
+            return Attachments(os.path.dirname(self.where), attachments.folder_of(stream), pin=pin_file)
+        return Attachments(self.surroundings.top)
 
     @property
     def presence(self) -> Presence:

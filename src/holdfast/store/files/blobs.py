@@ -26,7 +26,7 @@ from holdfast.store.protocol import (
     PreparedCommit,
     Tail,
 )
-from holdfast.typed import TYPE_CHECKING, made
+from holdfast.typed import TYPE_CHECKING, new_record
 
 if TYPE_CHECKING:
     from holdfast.store.files.place import Place
@@ -63,12 +63,14 @@ class Blobs:
         def detached(context: AppendContext) -> PreparedCommit:
             return self.detach(stream, plan(attached(context)))
 
-        wrapped: Plan = detached
+        engine_plan: Plan = detached
         if type(plan) is PrebuiltCommit:
             prepared, on_tail = plan
             if prepared.content is not None and len(prepared.content) <= LIMIT:
-                wrapped = made(PrebuiltCommit, (prepared, lambda context: on_tail(attached(context))))
-        appended = handle.append(wrapped, cursor, expect, op)
+                engine_plan = new_record(
+                    PrebuiltCommit, (prepared, lambda context: on_tail(attached(context)))
+                )
+        appended = handle.append(engine_plan, cursor, expect, op)
         return appended._replace(cursor=lacking[-1]) if lacking else appended
 
     def detach(self, stream: str, prepared: PreparedCommit) -> PreparedCommit:
@@ -98,7 +100,7 @@ class Blobs:
         if folder not in self._named:
             durable.fsync_dirs(place.fs, folder, os.path.dirname(place.root))
             self._named.add(folder)
-        pins.link(place, stream, path)
+        pins.pin_file(place, stream, path)
 
     def _is_stored(self, path: str, data: bytes) -> bool:
         """Whether the file has these bytes, also on the disk: git does not sync what it checks out."""

@@ -53,7 +53,7 @@ class FilesEngine:
         self._fs = fs
         self._clock = clock
         self._bits = bits
-        self._habit = journal_policy or JournalPolicy()
+        self._journal_policy = journal_policy or JournalPolicy()
         self._mutex = allocate_lock()
         self._handles: dict[str, Stream] = {}
         self._check_root()
@@ -90,7 +90,7 @@ class FilesEngine:
             tag,
             self.get,
             self.put,
-            self._habit,
+            self._journal_policy,
         )
         self._place.identity.copied = self._fork_identity
         self._blobs = Blobs(self._place)
@@ -232,7 +232,7 @@ class FilesEngine:
         """Keep a file of a session out of git's reach until git has it."""
         from holdfast.store.files import pins
 
-        pins.link(self._place, stream, path)
+        pins.pin_file(self._place, stream, path)
 
     def close(self) -> None:
         self._closed = True

@@ -47,7 +47,7 @@ def _fork_stream(place: Place, lock: str, stream: str, old: str, new: str) -> No
         if place.head.may_be_staged(f"{segments.EVENTS}/{stream}/{name}"):
             return
         try:
-            seen = segments.read_part(place.fs, os.path.join(events, name), segments.UNREAD, keep=False)
+            seen = segments.read_part(place.fs, os.path.join(events, name), segments.UNREAD, collect=False)
             if seen.troubles or seen.torn:
                 return  # damaged: it stays where its faults are reported
             data = durable.read_whole(place.fs, os.path.join(events, name))
@@ -55,7 +55,7 @@ def _fork_stream(place: Place, lock: str, stream: str, old: str, new: str) -> No
             return
         # Neither the same name with other bytes, nor the same bytes under another name, which git would detect as a
         # rename: the lines of the new segment begin in another column.
-        number = 1 + segments.is_alike(stream, name, segments.name_of(stream, new, 1))
+        number = 1 + segments.same_column(stream, name, segments.name_of(stream, new, 1))
         own = segments.name_of(stream, new, number)
         # Lines that a cut removed may be waiting in a journal: it would no longer find their segment.
         content = segments.union(stream, own, [data, *replay.lines_for(place, stream, name)])

@@ -47,16 +47,16 @@ def _own_folder(place: Place, name: str) -> list[str]:
     return [os.path.join(place.local, name)]
 
 
-def keep(place: Place, stream: str, path: str) -> None:
+def pin_segment(place: Place, stream: str, path: str) -> None:
     """Pin a new segment, and record its writer's worktree."""
-    if link(place, stream, path) not in ("", os.path.join(place.local, FOLDER)):
+    if pin_file(place, stream, path) not in ("", os.path.join(place.local, FOLDER)):
         try:
-            _note_place(place, segments.writer_of(os.path.basename(path)))
+            _record_worktree(place, segments.writer_of(os.path.basename(path)))
         except OSError:
             pass  # then its worktree does not count as active, and others restore what it lost
 
 
-def link(place: Place, stream: str, path: str) -> str:
+def pin_file(place: Place, stream: str, path: str) -> str:
     """Pin a file; returns the folder of the pin, if any. Only a safety net: if it fails, the file itself still
     exists."""
     if place.head.common is None:
@@ -117,7 +117,9 @@ def continues(place: Place, source: int, copy: int, have: int) -> bool:
     )
 
 
-def knows_more(place: Place, stream: str, writer: str, state: WriterState | None, listed: list[str]) -> bool:
+def is_state_stale(
+    place: Place, stream: str, writer: str, state: WriterState | None, listed: list[str]
+) -> bool:
     """Whether the writer wrote something that its state lacks, on a branch that is not checked out.
 
     The state is not synced. After a power cut it can be older than a segment that git has since hidden;
@@ -126,14 +128,14 @@ def knows_more(place: Place, stream: str, writer: str, state: WriterState | None
     if place.head.common is None:
         return False
     for folder in folders(place):
-        held = os.path.join(folder, stream.replace("/", "+"))
-        for name in _names(place, held):
+        pinned = os.path.join(folder, stream.replace("/", "+"))
+        for name in _names(place, pinned):
             if name in listed or not name.startswith(writer) or not segments.is_segment(name):
                 continue
             number = segments.number_of(name)
             if state is None or number > state.highest:
                 return True
-            if number == state.segment and _size(place, os.path.join(held, name)) > state.size:
+            if number == state.segment and _size(place, os.path.join(pinned, name)) > state.size:
                 return True
     return False
 
@@ -145,7 +147,7 @@ def _size(place: Place, path: str) -> int:
         return 0
 
 
-def is_at_work(place: Place, writer: str) -> bool:
+def has_worktree(place: Place, writer: str) -> bool:
     """Whether the worktree of a writer of this repository still exists."""
     common = place.head.common
     if common is None:
@@ -157,7 +159,7 @@ def is_at_work(place: Place, writer: str) -> bool:
     return WriterIdentity(place.fs, os.path.join(root, "local"), lambda _: 0, place.tag).stored() == writer
 
 
-def _note_place(place: Place, writer: str) -> None:
+def _record_worktree(place: Place, writer: str) -> None:
     """Record a writer's worktree, so that other worktrees can see whether it still exists."""
     path = os.path.join(str(place.head.common), "holdfast", PLACES, writer)
     try:
@@ -167,17 +169,17 @@ def _note_place(place: Place, writer: str) -> None:
         durable.replace(place.fs, path, f"{place.root}\n".encode(), tag=place.tag, durable=False)
 
 
-def links(place: Place, name: str = FOLDER) -> list[tuple[str, str]]:
+def all_pins(place: Place, name: str = FOLDER) -> list[tuple[str, str]]:
     """Every pin, or copy, of a segment: its stream and its path."""
     return [
         (stream, path)
-        for stream, paths in held(place, name)
+        for stream, paths in by_stream(place, name)
         for path in paths
         if segments.is_segment(os.path.basename(path))
     ]
 
 
-def held(place: Place, name: str = FOLDER) -> Iterator[tuple[str, list[str]]]:
+def by_stream(place: Place, name: str = FOLDER) -> Iterator[tuple[str, list[str]]]:
     """Every stream that has pins, and their paths."""
     from holdfast.core.stream import checked_stream
 
@@ -205,7 +207,7 @@ def drop(place: Place, path: str) -> None:
         pass  # other pins are in the folder, or another process removed it first
 
 
-def drop_links(place: Place, stream: str, name: str) -> None:
+def drop_segment(place: Place, stream: str, name: str) -> None:
     """Drop the pins of one segment whose file was replaced."""
     for folder in folders(place):
         drop(place, os.path.join(folder, stream.replace("/", "+"), name))
@@ -214,9 +216,9 @@ def drop_links(place: Place, stream: str, name: str) -> None:
 def drop_stream(place: Place, stream: str) -> None:
     """Drop all pins and copies of a stream that is removed."""
     for folder in (*folders(place), *folders(place, COPIES)):
-        held = os.path.join(folder, stream.replace("/", "+"))
-        for name in _names(place, held):
-            drop(place, os.path.join(held, name))
+        pinned = os.path.join(folder, stream.replace("/", "+"))
+        for name in _names(place, pinned):
+            drop(place, os.path.join(pinned, name))
 
 
 def _names(place: Place, folder: str) -> list[str]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def cut_torn_tail(fs: FileSystem, place: Place, stream: str, path: str, fd: int) -> segments.Mark:
     """Save what follows the last complete line, and truncate the segment. The caller holds the stream's lock."""
     found = fs.stat_handle(fd)
-    part = segments.read_open_part(fs, fd, segments.UNREAD, found.st_size, found.st_mtime_ns, keep=False)
+    part = segments.read_open_part(fs, fd, segments.UNREAD, found.st_size, found.st_mtime_ns, collect=False)
     good = part.good
     if good.offset == found.st_size:
         return good

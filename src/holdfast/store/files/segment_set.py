@@ -12,7 +12,7 @@ from holdfast.fs.port import SEEK_END
 from holdfast.store.files import segments
 from holdfast.store.files.segments import UNREAD, Mark
 from holdfast.store.protocol import LONG_TAIL, Fault, Tail
-from holdfast.typed import TYPE_CHECKING, Any, Record, made
+from holdfast.typed import TYPE_CHECKING, Any, Record, new_record
 
 if TYPE_CHECKING:
     from holdfast.fs.port import FileSystem
@@ -299,11 +299,13 @@ class SegmentSet:
         before, version, _, problems, lost = cursor
         name = self.open.name
         _, _, lines, first, _, _, _ = before.get(name, UNREAD)
-        mark = made(Mark, (size, rows, lines + 1, first or commit_id, commit_id, line_sum, self.changed_at()))
+        mark = new_record(
+            Mark, (size, rows, lines + 1, first or commit_id, commit_id, line_sum, self.changed_at())
+        )
         marks = {**before, name: mark}
         if before == self._verified:
             self._verified = marks
-        return made(Cursor, (marks, version + 1, commit_id, problems, lost))
+        return new_record(Cursor, (marks, version + 1, commit_id, problems, lost))
 
     def backward(self) -> Iterator[bytes]:
         """All commits, newest first. The stream was read before, so the segments that are out of order are known."""
@@ -387,7 +389,7 @@ class SegmentSet:
         is_open = self.open is not None and path == self.open.path and found.st_ino == self.open.node
         fd = self.open.fd if is_open and self.open else self._fs.open(path, os.O_RDONLY)
         try:
-            if mark.offset and not (self._ends_with(fd, mark) and (trusted or self._is_sound(fd, mark))):
+            if mark.offset and not (self._ends_with(fd, mark) and (trusted or self._is_intact(fd, mark))):
                 return None
             return segments.read_open_part(self._fs, fd, mark, found.st_size, found.st_mtime_ns)
         finally:
@@ -400,16 +402,16 @@ class SegmentSet:
         whole = bool(mark.sum) and end.endswith(b"\n")
         return whole and end.rstrip(b"\r\n").endswith(mark.sum.encode() + b'"}')
 
-    def _is_sound(self, fd: int, mark: Mark) -> bool:
+    def _is_intact(self, fd: int, mark: Mark) -> bool:
         """Whether all lines up to the mark are still those that were read: a snapshot must not hide damage."""
-        part = segments.read_open_part(self._fs, fd, UNREAD, mark.offset, mark.changed, keep=False)
+        part = segments.read_open_part(self._fs, fd, UNREAD, mark.offset, mark.changed, collect=False)
         return not part.troubles and part.mark == mark
 
     def _read_all(self, names: list[str], before: Cursor | None) -> Tail:
         """Everything, from the first line. ``before`` is an invalid cursor, which may know about lost commits."""
         size = sum(self._fs.stat(self.path_of(name)).st_size for name in names)
-        keep = size <= _IN_MEMORY
-        parts = {n: segments.read_part(self._fs, self.path_of(n), UNREAD, keep=keep) for n in names}
+        collect = size <= _IN_MEMORY
+        parts = {n: segments.read_part(self._fs, self.path_of(n), UNREAD, collect=collect) for n in names}
         self._make_durable(names)
         marks = {name: part.mark for name, part in parts.items()}
         problems = tuple(
@@ -419,7 +421,7 @@ class SegmentSet:
         plain = not self._unordered and not _may_repeat(marks)
         version = sum(mark.lines for mark in marks.values())
         lines: Any
-        if keep:
+        if collect:
             collected = [line for part in parts.values() for line in part.lines]
             collected.sort(key=codec.id_of)
             lines = collected if plain else list(segments.merged([iter(collected)]))

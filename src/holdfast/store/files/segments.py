@@ -135,12 +135,12 @@ def opening_of(stream: str, name: str) -> bytes:
     return OPEN + SPACE * (FIRST + (first + number_of(name)) % SHIFTS)
 
 
-def is_alike(stream: str, one: str, other: str) -> bool:
+def same_column(stream: str, one: str, other: str) -> bool:
     """Whether the same lines would be in the same column in two segments of a stream."""
     return opening_of(stream, one) == opening_of(stream, other)
 
 
-def shifted(stream: str, name: str, line: bytes) -> bytes:
+def in_column(stream: str, name: str, line: bytes) -> bytes:
     """A line as written in a segment. In a joined one it gets a column of its own, so that no other file with the
     same commits is similar, however many there are."""
     commit_id = codec.id_of(line)
@@ -196,7 +196,7 @@ class Chain:
     def take(self, line: bytes, number: int) -> bool:
         """Whether the line holds a commit; problems are added to ``troubles``."""
         following = codec.verify_chained(line, self.sum) if self.sum else None
-        if following is None and not self._is_kept(line, number):
+        if following is None and not self._is_usable(line, number):
             self.sum = None
             return False
         self.sum = following or codec.sum_of(line)
@@ -211,7 +211,7 @@ class Chain:
             self.first = min(self.first, commit_id)
         return True
 
-    def _is_kept(self, line: bytes, number: int) -> bool:
+    def _is_usable(self, line: bytes, number: int) -> bool:
         """Whether a line that is not chained to the one before it holds a commit anyway."""
         what = codec.fault_of(line, self.sum)
         if what is None:
@@ -221,18 +221,18 @@ class Chain:
         return whole
 
 
-def read_part(fs: FileSystem, path: str, mark: Mark, *, keep: bool = True) -> Part:
-    """The part of a segment after a mark, with its checksums verified. ``keep`` False: count, do not collect."""
+def read_part(fs: FileSystem, path: str, mark: Mark, *, collect: bool = True) -> Part:
+    """The part of a segment after a mark, with its checksums verified. ``collect`` False: count, do not collect."""
     fd = fs.open(path, os.O_RDONLY)
     try:
         found = fs.stat_handle(fd)
-        return read_open_part(fs, fd, mark, found.st_size, found.st_mtime_ns, keep=keep)
+        return read_open_part(fs, fd, mark, found.st_size, found.st_mtime_ns, collect=collect)
     finally:
         fs.close(fd)
 
 
 def read_open_part(
-    fs: FileSystem, fd: int, mark: Mark, size: int, changed: int, *, keep: bool = True
+    fs: FileSystem, fd: int, mark: Mark, size: int, changed: int, *, collect: bool = True
 ) -> Part:
     """``read_part`` on an open handle, up to ``size``."""
     chain = Chain(mark)
@@ -256,7 +256,7 @@ def read_open_part(
                 doubtful.clear()
             else:
                 doubtful.append((offset, number, line))
-            if keep:
+            if collect:
                 lines.append(line)
     if doubtful:
         seen = {codec.id_of(line) for line in _commits(fs, fd, good_offset)}
@@ -389,7 +389,7 @@ def union(stream: str, name: str, versions: Iterable[bytes]) -> bytes:
     for data in versions:
         for line in whole_lines(data):
             found.setdefault(codec.id_of(line), line)
-    lines = (shifted(stream, name, found[commit_id]) for commit_id in sorted(found))
+    lines = (in_column(stream, name, found[commit_id]) for commit_id in sorted(found))
     return b"".join(line + b"\n" for line in lines)
 
 
@@ -398,7 +398,7 @@ def rechained(stream: str, name: str, data: bytes) -> bytes:
     found, previous = [], codec.GENESIS
     for line in whole_lines(data):
         again, previous = codec.rechained(line, previous)
-        found.append(shifted(stream, name, again[:-1]) + b"\n")
+        found.append(in_column(stream, name, again[:-1]) + b"\n")
     return b"".join(found)
 
 

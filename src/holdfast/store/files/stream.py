@@ -22,7 +22,7 @@ from holdfast.store.files.segment_set import SUM_AND_END, Cursor, SegmentSet
 from holdfast.store.files.segments import Mark
 from holdfast.store.numbered import check_expected, check_op
 from holdfast.store.protocol import AppendContext, Appended, Fault, Plan, PrebuiltCommit, PreparedCommit, Tail
-from holdfast.typed import TYPE_CHECKING, Any, Record, made
+from holdfast.typed import TYPE_CHECKING, Any, Record, new_record
 
 if TYPE_CHECKING:
     from holdfast.store.files.op_index import Ops
@@ -95,7 +95,7 @@ class Stream:
 
     def _nothing_new(self, cursor: Cursor) -> Tail:
         faults = self.segments.faults(cursor) if cursor.problems or cursor.lost else ()
-        return made(Tail, ([], cursor, cursor.version, cursor.head, False, faults))
+        return new_record(Tail, ([], cursor, cursor.version, cursor.head, False, faults))
 
     def backward(self) -> Iterator[bytes]:
         """All commits, newest first. The stream was read before."""
@@ -196,9 +196,9 @@ class Stream:
         self._store_state(state)
         self._latest = latest = self.segments.after(cursor, state.size, state.rows, commit_id, line_sum)
         events, by, origin, op = draft
-        commit = made(codec.Commit, (commit_id, at, by, origin, op, events, line_sum))
-        appended = made(Appended, (commit, latest, latest.version, False))
-        return made(_Written, (appended, state.size, state.safe, line))
+        commit = new_record(codec.Commit, (commit_id, at, by, origin, op, events, line_sum))
+        appended = new_record(Appended, (commit, latest, latest.version, False))
+        return new_record(_Written, (appended, state.size, state.safe, line))
 
     def _write_line(self, content: bytes, commit_id: str, at: str, state: WriterState) -> tuple[bytes, str]:
         """Append the line of a commit to the open segment; returns it, and its checksum."""
@@ -304,7 +304,7 @@ class Stream:
         return any(
             name.startswith(writer) and segments.number_of(name) > highest and cursor.marks[name].lines
             for name in listed
-        ) or pins.knows_more(self._place, self.stream, writer, state, listed)
+        ) or pins.is_state_stale(self._place, self.stream, writer, state, listed)
 
     def _writable(self, state: WriterState, cursor: Cursor) -> WriterState:
         """The state with an open segment that may be appended to: the current one if every condition holds (I2)."""
@@ -384,7 +384,7 @@ class Stream:
             self._sync_closed(segments.name_of(self.stream, state.writer, state.segment))
         number = self._next_number(state)
         created = self.segments.create(segments.name_of(self.stream, state.writer, number))
-        pins.keep(self._place, self.stream, created.path)
+        pins.pin_segment(self._place, self.stream, created.path)
         durable.fsync_dirs(self._fs, self.segments.folder, os.path.dirname(self._place.root))
         state = state.replace(
             segment=number,
@@ -410,7 +410,7 @@ class Stream:
         if state.segment < 0:
             state = self._rewrite_unsynced(state)
         number = self._next_number(state)
-        number += segments.is_alike(self.stream, old, segments.name_of(self.stream, state.writer, number))
+        number += segments.same_column(self.stream, old, segments.name_of(self.stream, state.writer, number))
         self._store_state(state.replace(segment=0, highest=number))
         return self.segments.path_of(segments.name_of(self.stream, state.writer, number))
 
@@ -428,7 +428,7 @@ class Stream:
     def _replay(self) -> tuple[Fault, ...]:
         from holdfast.store.files import replay
 
-        paths = replay.waiting(self._place, flat(self.stream))
+        paths = replay.journals_of(self._place, flat(self.stream))
         if not paths:
             return ()
         try:
@@ -436,11 +436,11 @@ class Stream:
                 state = self.lock.peek()
                 if state is not None and state.segment < 0:
                     self._rewrite_unsynced(state)
-                replay.take_over(self._place, self, paths)
+                replay.replay_journals(self._place, self, paths)
         except OSError as error:
             if error.errno not in _READ_ONLY:
                 raise
-            return replay.left(self._place, self.stream, paths)
+            return replay.pending_faults(self._place, self.stream, paths)
         return ()
 
     def sync_segment(self, name: str, fd: int) -> None:

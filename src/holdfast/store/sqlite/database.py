@@ -57,7 +57,7 @@ def is_ours(fs: FileSystem, path: str) -> bool:
         return _is_ours(fs, path)
 
 
-def use(fs: FileSystem, path: str) -> tuple[int, int]:
+def register(fs: FileSystem, path: str) -> tuple[int, int]:
     """Register a connection that is about to be opened; returns the argument for ``leave``."""
     with LOOKING:
         found = fs.stat(path)
@@ -66,7 +66,7 @@ def use(fs: FileSystem, path: str) -> tuple[int, int]:
         return file
 
 
-def leave(file: tuple[int, int]) -> None:
+def unregister(file: tuple[int, int]) -> None:
     """Unregister a closed connection."""
     with LOOKING:
         _in_use[file] -= 1
@@ -92,7 +92,7 @@ def _is_ours(fs: FileSystem, path: str) -> bool:
         return False
     except OSError as error:
         raise unavailable(path, error) from error
-    if not _fits(header):
+    if not _is_compatible(header):
         header = _header_in_log(fs, path) or header
     if not header.startswith(_MAGIC) or len(header) < _HEADER:
         raise Damaged(f"{path} is not a SQLite database; nothing was changed.")
@@ -105,7 +105,7 @@ def _is_ours(fs: FileSystem, path: str) -> bool:
     return True
 
 
-def _fits(header: bytes) -> bool:
+def _is_compatible(header: bytes) -> bool:
     """Whether these are the first bytes of a database that this release can open."""
     ours = header[68:72] == APPLICATION.to_bytes(4, "big")
     return header.startswith(_MAGIC) and ours and int.from_bytes(header[60:64], "big") <= newest()
@@ -140,7 +140,7 @@ def _header_in_log(fs: FileSystem, path: str) -> bytes:
         fs.close(fd)
 
 
-def make(fs: FileSystem, path: str, random: Callable[[int], bytes]) -> None:
+def create(fs: FileSystem, path: str, random: Callable[[int], bytes]) -> None:
     """Create a new database at ``path``. The caller holds the lock and has checked that there is none."""
     temp = path + "-new"
     for leftover in (temp, temp + "-wal", temp + "-shm", temp + "-journal"):

@@ -341,10 +341,10 @@ class SqliteStore:
             self._take_turn()
             try:
                 if not database.is_ours(self._fs, self._path):
-                    database.make(self._fs, self._path, self._random)
+                    database.create(self._fs, self._path, self._random)
             finally:
                 self._fs.lock(self._queue, LOCK_UN)  # type: ignore[arg-type]
-        self._file = database.use(self._fs, self._path)
+        self._file = database.register(self._fs, self._path)
         self._db = db = database.connect(self._path)
         if database.version_of(self._path, db) < database.newest():
             self._take_turn()
@@ -367,6 +367,6 @@ class SqliteStore:
             with suppress(sqlite3.Error):  # the cause was already reported
                 db.close()
         if file is not None:
-            database.leave(file)
+            database.unregister(file)
         if queue is not None:
             self._fs.close(queue)

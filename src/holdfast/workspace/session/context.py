@@ -10,7 +10,7 @@ from holdfast.workspace.secrets_filter import passed_text
 
 if TYPE_CHECKING:
     from holdfast.core.concepts.message import ContextFile
-    from holdfast.workspace.attachments import Beside
+    from holdfast.workspace.attachments import Attachments
     from holdfast.workspace.handle import Handle as Base
     from holdfast.workspace.models import Message, StaleFile
 else:
@@ -88,7 +88,7 @@ class Context(Base):
     # -- files -------------------------------------------------------------------------------------------
 
     @property
-    def files(self) -> Beside:
+    def files(self) -> Attachments:
         """Internal: the files that the session can refer to."""
         return self.workspace.files(self.stream)
 

@@ -10,7 +10,7 @@ import pytest
 
 import holdfast
 from holdfast.edge.cli import main
-from holdfast.workspace.imports import bring_in
+from holdfast.workspace.imports import import_file
 
 PAGE = "# S\n\n## Decisions\n\n- Use A\n\nstray words | nobody knows\n"
 
@@ -26,7 +26,7 @@ def session(project: Path) -> Iterator[holdfast.Session]:
             assert session.claim_item(made.id, me) == item
         session.finish_item(made.id, 0, me, "fine")
         session.fail_item(made.id, 1, me, "broken")
-        bring_in(workspace, "STATE.md", PAGE.encode())
+        import_file(workspace, "STATE.md", PAGE.encode())
         workspace.publish()
         yield session
 

@@ -72,7 +72,7 @@ def pair(tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Writer, Writer
 
 
 def segments(tmp_path: Path) -> list[Path]:
-    return sorted((tmp_path / ".state" / "events" / STREAM).iterdir())
+    return sorted((tmp_path / ".state" / "events" / STREAM).glob("*.jsonl"))
 
 
 def merge_a_clone(tmp_path: Path, stream: str = STREAM, count: int = 1) -> None:

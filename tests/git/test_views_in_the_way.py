@@ -1,4 +1,4 @@
-"""Views that have changed since the last git commit can be given up: they are made anew from the segments."""
+"""Views that changed since the last git commit can be discarded: they are regenerated from the segments."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def test_accepting(session: holdfast.Session) -> None:
     assert original(session, blake2b(edited, digest_size=16).hexdigest()) == edited
 
 
-def test_a_loop_that_was_taken_out_is_closed(session: holdfast.Session) -> None:
+def test_a_removed_loop_is_closed(session: holdfast.Session) -> None:
     """A row that a person removed closes the loop, and says so."""
     text = page_of(session).read_text()
     page_of(session).write_text("\n".join(line for line in text.split("\n") if "LOOP-001" not in line))
@@ -123,7 +123,7 @@ def test_a_change_that_a_rule_refuses(session: holdfast.Session) -> None:
     assert (session.version, page_of(session).read_text()) == (before, text)
 
 
-def test_lines_without_a_place_are_reported(session: holdfast.Session) -> None:
+def test_lines_that_cannot_be_imported_are_reported(session: holdfast.Session) -> None:
     """A line that says nothing that can be taken in is named by its number, and kept with the text."""
     path = page_of(session)
     path.write_text(path.read_text() + "\nA remark by hand.\n")

@@ -93,7 +93,7 @@ def test_writers_are_refused_once_the_session_is_archived(tmp_path: Path, attemp
         assert [fault for fault in workspace.doctor() if not fault.harmless] == []
 
 
-def test_joining_segments_beside_writers_loses_nothing(tmp_path: Path) -> None:
+def test_joining_segments_during_writes_loses_nothing(tmp_path: Path) -> None:
     """An engine that repeatedly joins the segments of a stream keeps concurrent appends."""
     scaffold.create(str(tmp_path / ".state"))
     with holdfast.open(tmp_path, user="ada") as workspace:

@@ -48,7 +48,7 @@ def interrupted(session: Session, after: float, number: int) -> int | None:
 
 @pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside"])
 @pytest.mark.parametrize("engine", ["files", "sqlite"])
-def test_an_interrupt_at_any_moment_leaves_a_handle_that_goes_on(
+def test_a_handle_stays_consistent_after_an_interrupt(
     tmp_path: Path, interrupts: None, engine: str, beside: bool
 ) -> None:
     """Whenever an append is interrupted, the next one knows how many commits there are, and so do all others."""
@@ -76,7 +76,7 @@ def test_an_interrupt_at_any_moment_leaves_a_handle_that_goes_on(
         assert workspace.store.check() == []
 
 
-def test_an_interrupted_reading_is_begun_anew(tmp_path: Path, interrupts: None) -> None:
+def test_an_interrupted_read_starts_over(tmp_path: Path, interrupts: None) -> None:
     """Ctrl-C while commits are folded: no commit is in the state twice afterwards, and none is missing."""
     draw = random.Random(scale.seed())
     scaffold.create(str(tmp_path / ".state"))

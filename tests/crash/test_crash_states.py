@@ -176,12 +176,12 @@ def failed_take_over(call: int, *, noted: bool) -> Protocol:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("noted", [False, True], ids=["forgotten", "noted"])
-def test_a_failed_sync_of_a_take_over_is_never_success(noted: bool) -> None:
+def test_a_failed_sync_during_replay_is_never_success(noted: bool) -> None:
     """No journal is removed before its lines are durable elsewhere, even if the kernel has dropped the error."""
     assert _until_the_last_call(failed_take_over, noted=noted) >= 5
 
 
-def test_torn_tail_is_cut_and_kept() -> None:
+def test_a_torn_tail_is_quarantined() -> None:
     """After a partial line, the next append saves those bytes in quarantine and continues."""
     fixture = Fixture(1)
     try:

@@ -83,7 +83,7 @@ def test_unsynced_truncation_may_not_have_happened(tmp_path: Path) -> None:
     recording.close(fd)
 
 
-def test_removed_name_may_come_back(tmp_path: Path) -> None:
+def test_a_removed_name_may_reappear(tmp_path: Path) -> None:
     """A removed file reappears after a power cut, unless its folder was synced."""
     (tmp_path / "gone").write_bytes(b"x")
     recording = Recording(posix, str(tmp_path))
@@ -105,7 +105,7 @@ def test_failed_sync_loses_the_bytes_for_good(tmp_path: Path) -> None:
     assert _contents(recording, "log") == {b"safe\n"}
 
 
-def test_acknowledgements_are_counted_by_moment(tmp_path: Path) -> None:
+def test_acknowledgements_are_counted_per_state(tmp_path: Path) -> None:
     """A state knows how many commits had been acknowledged when the power failed."""
     recording = Recording(posix, str(tmp_path))
     fd = recording.open(str(tmp_path / "log"), durable.CREATE)

@@ -120,7 +120,7 @@ def test_a_journal_that_begins_again_too_early_is_caught(name: str) -> None:
     assert _caught_by(PLAIN, [protocol for protocol in PROTOCOLS if protocol.name == name])
 
 
-def test_a_journal_that_holds_only_the_own_line_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_journal_with_only_its_own_line_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """A commit must not be acknowledged before one that it follows and whose sync is pending."""
     honest = Stream._make_durable
 
@@ -134,7 +134,7 @@ def test_a_journal_that_holds_only_the_own_line_is_caught(monkeypatch: pytest.Mo
         check_protocol(protocol, seed=scale.seed(), limit=6, acknowledged_only=True)
 
 
-def test_a_journal_that_goes_before_its_segment_is_synced_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_journal_removed_before_its_segment_is_synced_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """A dead process's journal is kept until everything in it is durable elsewhere."""
     honest = replay._replay_segment
 

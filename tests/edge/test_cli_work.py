@@ -140,7 +140,7 @@ def test_goal_focus_and_status(capsys: pytest.CaptureFixture[str]) -> None:
     assert "holdfast pause" in run(capsys, "goal", "status", "paused", status=1)["error"]["hint"]
 
 
-def test_a_discussion_and_the_way_back(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_discussion_and_its_return(capsys: pytest.CaptureFixture[str]) -> None:
     """The fork says where return will go, the second fork is refused, and return is back there."""
     run(capsys, "goal", "focus", "The parser")
     run(capsys, "task", "add", "one")
@@ -153,7 +153,7 @@ def test_a_discussion_and_the_way_back(capsys: pytest.CaptureFixture[str]) -> No
     assert run(capsys, "return", "--summary", "because")["place"] == back
 
 
-def test_pause_writes_a_page_and_continue_takes_it_away(
+def test_pause_writes_a_page_and_continue_removes_it(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The page in the project's folder is there exactly while the session is paused."""
@@ -178,7 +178,7 @@ def test_a_page_that_cannot_be_written_does_not_undo_the_pause(
     assert state()["registers"]["status"]["value"] == "paused"
 
 
-def test_complete_tells_what_is_left_open(capsys: pytest.CaptureFixture[str]) -> None:
+def test_complete_reports_what_is_left_open(capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing that is open is hidden by completing, and completing twice is refused."""
     run(capsys, "task", "add", "one")
     run(capsys, "decide", "x", "--because", "y")
@@ -259,7 +259,7 @@ def test_every_command_and_verb_has_help_with_examples(name: str, capsys: pytest
 @pytest.mark.parametrize(
     "text", [text for text in TEXTS if len(text) < 100_000 and "\0" not in text and text.strip()]
 )
-def test_texts_come_back_unchanged(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_texts_round_trip(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     """What a person writes is in the log as it was written, through every command that takes a text."""
     takes = [
         ("goal", "set", "--", text),

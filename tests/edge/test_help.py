@@ -40,7 +40,9 @@ def all_words() -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("words", [[], ["help"], ["--help"], ["-h"]])
-def test_alone_it_shows_the_everyday_commands(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_arguments_it_shows_the_everyday_commands(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     """Ten commands with one line each, an example, and how to see the rest."""
     assert main(words) == 0
     shown = capsys.readouterr().out
@@ -121,7 +123,7 @@ def test_what_does_not_exist_is_a_usage_error(
     assert capsys.readouterr().out.startswith("{" if "--json" in words else "")
 
 
-def test_options_may_stand_anywhere(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_may_come_anywhere(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Before the command, before the verb and between the arguments, also where an argument is optional."""
     assert main(["start", "Ship it"]) == 0
     capsys.readouterr()

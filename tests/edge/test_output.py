@@ -63,7 +63,7 @@ def test_no_output_at_all(session: holdfast.Session) -> None:
     assert holdfast.open().session().version == 2
 
 
-def test_init_says_that_commands_look_elsewhere(
+def test_init_warns_that_commands_use_another_workspace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Where HOLDFAST_URL is set, a new folder would not be used: init says so, and keeps the URL to itself."""
@@ -77,7 +77,7 @@ def test_init_says_that_commands_look_elsewhere(
     assert json.loads(capsys.readouterr().out)["warnings"] == []
 
 
-def test_columns_stand_below_their_heads_in_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_columns_align_with_their_heads_in_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Colours take no room: with them, a table looks as it does without."""
     rows = [("alive", "ann", "src"), ("gone", "bob", "")]
     plain = render.table(rows, ("", "who", "claims"))
@@ -97,7 +97,7 @@ def test_help_on_a_terminal_of_unknown_width(columns: str) -> None:
     assert "usage: holdfast claim [-h] [--anyway] [--json]" in done.stdout
 
 
-def test_help_on_a_terminal_that_says_it_has_no_columns() -> None:
+def test_help_on_a_terminal_that_reports_no_columns() -> None:
     """A terminal without a size, as inside `script`, gets help of the usual width."""
     master, terminal = pty.openpty()
     done = subprocess.Popen([*CLI, "claim", "--help"], stdout=terminal, stderr=subprocess.DEVNULL)

@@ -27,7 +27,7 @@ def work() -> str:
         return f"{session.user}/{session.id}"
 
 
-def test_git_takes_an_archive_that_nobody_committed(repository: Path, git) -> None:
+def test_git_removes_an_uncommitted_archive(repository: Path, git) -> None:
     """A reset and a clean that remove the archive lose no commit."""
     place = work()
     git("add", "-A")
@@ -48,7 +48,7 @@ def test_git_takes_an_archive_that_nobody_committed(repository: Path, git) -> No
     assert list((repository / ".state" / "events" / "sessions").rglob("*.jsonl")) == []
 
 
-def test_an_archive_that_comes_back_is_listed(repository: Path, git) -> None:
+def test_a_restored_archive_is_listed(repository: Path, git) -> None:
     """Git never had an archived session; what a clean removes is restored, and listed as archived."""
     place = work()
     with holdfast.open() as workspace:
@@ -61,7 +61,7 @@ def test_an_archive_that_comes_back_is_listed(repository: Path, git) -> None:
     assert count(repository, place) == 3
 
 
-def test_one_branch_archives_while_another_goes_on(repository: Path, git) -> None:
+def test_one_branch_archives_while_another_continues(repository: Path, git) -> None:
     """After the merge there is one session with all commits, and archiving again archives all of it."""
     place = work()
     git("add", "-A")
@@ -113,7 +113,7 @@ def test_two_branches_archive_the_same_session(repository: Path, git) -> None:
     assert count(repository, place) == 5
 
 
-def test_nothing_is_brought_back_in_the_midst_of_a_rebase(repository: Path, git) -> None:
+def test_nothing_is_restored_during_a_rebase(repository: Path, git) -> None:
     """What is missing may come with the next step: restored before, it would block git."""
     place = work()
     git("add", "-A")
@@ -202,7 +202,7 @@ def test_an_empty_folder_is_no_session(repository: Path, git) -> None:
     assert not (repository / ".state" / "sessions" / place / "STATE.md").exists()
 
 
-def test_nothing_is_brought_back_in_the_midst_of_a_merge(repository: Path, git) -> None:
+def test_nothing_is_restored_during_a_merge(repository: Path, git) -> None:
     """Git refuses to merge over untracked files: until the merge is done, heal restores only what is in conflict."""
     place = work()
     git("add", "-A")

@@ -108,7 +108,7 @@ def test_an_archived_session_lacks_nothing(session: str, repository: Path, git) 
 
 
 @pytest.mark.parametrize("destroy", ["reset", "clean"])
-def test_doctor_tells_what_git_removed(repository: Path, git, capsys, destroy: str) -> None:
+def test_doctor_reports_what_git_removed(repository: Path, git, capsys, destroy: str) -> None:
     """Acknowledged commits that git destroyed are reported, with the command that restores them."""
     with holdfast.open() as workspace:
         workspace.start("goal").note("precious")
@@ -127,7 +127,7 @@ def test_doctor_tells_what_git_removed(repository: Path, git, capsys, destroy: s
     assert "git removed" not in capsys.readouterr().out
 
 
-def test_whoever_misses_a_session_is_told_where_to_look(repository: Path, git, capsys) -> None:
+def test_a_missing_session_hints_at_sessions_all(repository: Path, git, capsys) -> None:
     """On a branch without the session, the message names `sessions --all`, not a new start."""
     git("checkout", "-q", "-b", "feature")
     with holdfast.open() as workspace:

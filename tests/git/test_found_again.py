@@ -58,7 +58,7 @@ def test_a_page_has_the_session_that_was_just_begun(repository: Path, capsys, mo
             assert rows[0]["session"] == name
 
 
-def test_an_unfinished_session_behind_many_finished_ones_is_found(repository: Path) -> None:
+def test_an_unfinished_session_older_than_many_finished_ones_is_found(repository: Path) -> None:
     """Fifty sessions finished since do not hide the unfinished one."""
     with holdfast.open() as workspace:
         wanted = workspace.start("unfinished").id
@@ -68,7 +68,7 @@ def test_an_unfinished_session_behind_many_finished_ones_is_found(repository: Pa
         assert workspace.pick().session.id == wanted
 
 
-def test_a_crashed_session_behind_many_others_is_found(repository: Path, monkeypatch) -> None:
+def test_a_crashed_session_older_than_many_is_found(repository: Path, monkeypatch) -> None:
     """The session whose agent died is picked first, however many were started since."""
     monkeypatch.setattr(choose, "LOOKED_AT", 3)
     with holdfast.open() as workspace:
@@ -81,7 +81,7 @@ def test_a_crashed_session_behind_many_others_is_found(repository: Path, monkeyp
         assert "gone" in choice.why
 
 
-def test_what_was_not_looked_at_is_not_denied(repository: Path, monkeypatch) -> None:
+def test_the_error_mentions_unopened_sessions(repository: Path, monkeypatch) -> None:
     """If there are more sessions than were opened, the message says so."""
     monkeypatch.setattr(choose, "LOOKED_AT", 3)
     monkeypatch.setattr(choose, "AT_MOST", 5)
@@ -128,7 +128,7 @@ def test_sessions_everywhere_can_be_narrowed_down(repository: Path, git, tmp_pat
     assert "3 more: --limit N shows them." in capsys.readouterr().out
 
 
-def test_commits_that_only_a_removed_worktree_had_are_told_of(
+def test_commits_that_only_a_removed_worktree_had_are_reported(
     repository: Path, git, tmp_path: Path, capsys
 ) -> None:
     """A session that is also on a branch is listed as kept if a removed worktree had written more to it."""
@@ -199,7 +199,7 @@ def test_log_git_links_the_commits_of_both(repository: Path, git, capsys) -> Non
     assert "1 commit of the session" in said
 
 
-def test_a_file_that_changed_is_told_before_who_else_is_there(repository: Path) -> None:
+def test_a_changed_file_is_reported_before_other_agents(repository: Path) -> None:
     """A changed file, which would mislead a successor, comes first in the brief."""
     from holdfast.workspace.alerts import alerts
 

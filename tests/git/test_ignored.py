@@ -40,7 +40,7 @@ def test_a_user_of_any_name_is_in_git(repository: Path, git, monkeypatch, user: 
     assert "STATE.md" in seen
 
 
-def test_doctor_tells_that_git_ignores_segments(repository: Path, git, capsys) -> None:
+def test_doctor_reports_segments_that_git_ignores(repository: Path, git, capsys) -> None:
     """A pattern of the project that keeps segments out of git is reported: no clone would ever have them."""
     with holdfast.open() as workspace:
         workspace.start("goal")
@@ -89,7 +89,7 @@ def test_a_write_that_died_leaves_nothing_for_git(
     assert not left[0].exists()
 
 
-def test_init_leaves_no_moment_in_which_git_sees_temp_files(tmp_path: Path, git, monkeypatch) -> None:
+def test_git_never_sees_temp_files_of_init(tmp_path: Path, git, monkeypatch) -> None:
     """The ignore file is written before anything else."""
     monkeypatch.chdir(tmp_path)
     git("init", "-q")

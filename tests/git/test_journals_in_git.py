@@ -25,7 +25,7 @@ def link_of(repository: Path) -> Path:
     return found
 
 
-def test_a_segment_that_git_took_out_of_the_tree(repository: Path, git: Git) -> None:
+def test_a_segment_that_git_removed_from_the_tree(repository: Path, git: Git) -> None:
     """After a power cut its lines are replayed into the pin, and the segment is complete when git adds it back."""
     root = repository / ".state"
     said = killed(root)
@@ -45,7 +45,7 @@ def test_a_segment_that_git_took_out_of_the_tree(repository: Path, git: Git) -> 
     assert said_in(root) == said
 
 
-def test_what_git_was_told_to_destroy_comes_back_whole(repository: Path, git: Git) -> None:
+def test_what_git_clean_removed_is_restored_completely(repository: Path, git: Git) -> None:
     """A segment that ``git clean`` removed, and whose last lines the power cut took from its pin, is restored."""
     root = repository / ".state"
     said = killed(root)

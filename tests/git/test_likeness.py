@@ -77,7 +77,9 @@ def place(repository: Path, git) -> str:
     return name
 
 
-def test_segments_with_the_same_text_are_not_alike(place: str, repository: Path, git, tmp_path: Path) -> None:
+def test_segments_with_the_same_text_are_not_similar(
+    place: str, repository: Path, git, tmp_path: Path
+) -> None:
     """Forty segments of one writer hold only the same text each; git finds no two similar."""
     for number in range(40):
         note_and_commit(git, place, f"note {number}")
@@ -87,9 +89,7 @@ def test_segments_with_the_same_text_are_not_alike(place: str, repository: Path,
     assert renames(git, tmp_path / "again", found[:20], found[20:]) == []
 
 
-def test_the_same_text_in_a_file_of_our_own_would_be_a_renaming(
-    place: str, repository: Path, git, tmp_path: Path
-) -> None:
+def test_without_padding_the_same_text_is_a_rename(place: str, repository: Path, git, tmp_path: Path) -> None:
     """Control: without the spaces in their lines, git detects the same segments as renames."""
     for number in range(2):
         note_and_commit(git, place, f"note {number}")
@@ -194,7 +194,7 @@ SAID: dict[str, object] = {"a text": TEXT, **REPEATED}
 
 
 @pytest.mark.parametrize("kind", SAID)
-def test_the_same_column_is_not_alike_either(tmp_path: Path, git, kind: str) -> None:
+def test_the_same_column_is_not_similar_either(tmp_path: Path, git, kind: str) -> None:
     """Many writers write the same words in the same column: git finds no two similar; without padding it would."""
     written = segments_with(SAID[kind], tmp_path / "written", [20] * 40)
     assert renames(git, tmp_path / "written", written[::2], written[1::2]) == []
@@ -216,7 +216,7 @@ def test_more_than_padding_covers_begins_in_another_column(tmp_path: Path, git, 
 
 
 @pytest.mark.parametrize("column", [15, 22, 30, 38])
-def test_up_to_the_length_that_has_padding_nothing_is_alike(tmp_path: Path, git, column: int) -> None:
+def test_padded_lines_are_not_similar(tmp_path: Path, git, column: int) -> None:
     """Lines of every length up to where padding is a good part of them, with the same words in the same column."""
     for length in range(0, 400, 9):
         for kind, text in (("words", words(length)), ("letter", "=" * length)):
@@ -246,7 +246,7 @@ def bare(tmp_path: Path) -> Any:
 
 
 @pytest.mark.parametrize("kind", SAID)
-def test_the_same_column_is_not_alike_to_libgit2(tmp_path: Path, bare: Any, kind: str) -> None:
+def test_the_same_column_is_not_similar_to_libgit2(tmp_path: Path, bare: Any, kind: str) -> None:
     """The same for libgit2, which compares samples of two files."""
     written = segments_with(SAID[kind], tmp_path / "written", [20] * 6)
     assert max(likeness(bare, one, other) for one, other in itertools.combinations(written, 2)) < 50
@@ -255,9 +255,7 @@ def test_the_same_column_is_not_alike_to_libgit2(tmp_path: Path, bare: Any, kind
 
 
 @pytest.mark.parametrize("column", [15, 22, 30, 38])
-def test_up_to_the_length_that_has_padding_nothing_is_alike_to_libgit2(
-    tmp_path: Path, bare: Any, column: int
-) -> None:
+def test_padded_lines_are_not_similar_to_libgit2(tmp_path: Path, bare: Any, column: int) -> None:
     """The same with lines of every length."""
     for length in range(0, 400, 9):
         found = segments_with(words(length), tmp_path / str(length), [column] * 2)
@@ -265,7 +263,7 @@ def test_up_to_the_length_that_has_padding_nothing_is_alike_to_libgit2(
 
 
 @pytest.mark.parametrize("kind", REPEATED)
-def test_what_repeats_itself_is_alike_in_no_column(tmp_path: Path, git, kind: str) -> None:
+def test_repetitive_text_is_similar_in_no_column(tmp_path: Path, git, kind: str) -> None:
     """Of 24 segments with the same text in 24 columns none are similar to git; without padding some are."""
     written = segments_with(REPEATED[kind], tmp_path / "written", list(range(15, 39)))
     assert renames(git, tmp_path / "written", written[::2], written[1::2]) == []
@@ -275,7 +273,7 @@ def test_what_repeats_itself_is_alike_in_no_column(tmp_path: Path, git, kind: st
 
 
 @pytest.mark.parametrize("strategy", ["ort", "recursive"])
-def test_another_writer_says_the_same_in_the_same_column(
+def test_another_writer_with_the_same_text_in_the_same_column(
     place: str, repository: Path, git, tmp_path: Path, strategy: str
 ) -> None:
     """Both branches remove a segment, then both get another writer's with the same words: no conflict."""
@@ -297,7 +295,7 @@ def test_another_writer_says_the_same_in_the_same_column(
     assert sorted(path.name for path in folder.iterdir()) == sorted(path.name for path in written[4:])
 
 
-def test_an_archive_is_alike_to_nothing(place: str, repository: Path, git, tmp_path: Path) -> None:
+def test_an_archive_resembles_nothing(place: str, repository: Path, git, tmp_path: Path) -> None:
     """A joined segment resembles neither its sources nor one that was joined later."""
     words = TEXT.split()
     for number in range(8):
@@ -346,9 +344,7 @@ def test_archiving_and_going_back_on_two_branches(place: str, repository: Path, 
         assert workspace.session(place).state["notes"]["count"] == 3
 
 
-def test_what_a_copy_keeps_of_an_open_segment_is_not_alike(
-    place: str, repository: Path, git, tmp_path: Path
-) -> None:
+def test_a_copys_open_segment_is_not_similar(place: str, repository: Path, git, tmp_path: Path) -> None:
     """A copied folder renames the open segment, with the same commits: git does not match the two."""
     with holdfast.open() as workspace:
         workspace.session(place).note(TEXT)
@@ -363,7 +359,7 @@ def test_what_a_copy_keeps_of_an_open_segment_is_not_alike(
     assert renames(git, tmp_path / "likeness", [opened], [parted]) == []
 
 
-def test_what_is_brought_back_is_not_alike(place: str, repository: Path, git, tmp_path: Path) -> None:
+def test_a_restored_segment_is_not_similar(place: str, repository: Path, git, tmp_path: Path) -> None:
     """Commits restored after a reset are in a new segment, which git does not detect as the old one renamed."""
     with holdfast.open() as workspace:
         workspace.session(place).note(TEXT)

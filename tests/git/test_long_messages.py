@@ -48,7 +48,7 @@ def destroy_by_stash(git) -> None:
 
 
 @pytest.mark.parametrize("destroy", [destroy_by_reset, destroy_by_clean, destroy_by_stash])
-def test_what_git_destroys_comes_back(repository: Path, git, destroy) -> None:
+def test_what_git_destroys_is_restored(repository: Path, git, destroy) -> None:
     """A message whose file no git commit had is complete again after heal."""
     session_id = begin("Ship it")
     save(git, "begin")
@@ -60,7 +60,7 @@ def test_what_git_destroys_comes_back(repository: Path, git, destroy) -> None:
     assert texts(session_id) == [TEXT]
 
 
-def test_one_that_another_branch_has_stays_there(repository: Path, git) -> None:
+def test_a_text_of_another_branch_is_not_restored(repository: Path, git) -> None:
     """A text is restored only where a commit of the session refers to it."""
     session_id = begin("Ship it")
     save(git, "begin")
@@ -75,7 +75,7 @@ def test_one_that_another_branch_has_stays_there(repository: Path, git) -> None:
     assert texts(session_id) == [TEXT]
 
 
-def test_a_session_that_is_forgotten_takes_its_texts_along(repository: Path, git) -> None:
+def test_removing_a_session_removes_its_texts(repository: Path, git) -> None:
     """Nothing of the text is left in the git directory or in the workspace."""
     session_id = begin("Ship it")
     say(session_id)
@@ -85,7 +85,7 @@ def test_a_session_that_is_forgotten_takes_its_texts_along(repository: Path, git
     assert not list(repository.rglob("message-*.txt"))
 
 
-def test_after_a_month_there_is_no_second_name(repository: Path, git) -> None:
+def test_a_pin_is_dropped_after_a_month(repository: Path, git) -> None:
     """The pin of a text that is in place is dropped eventually."""
     session_id = begin("Ship it")
     say(session_id)

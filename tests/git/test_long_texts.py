@@ -62,7 +62,7 @@ def destroy_by_stash(git) -> None:
 
 
 @pytest.mark.parametrize("destroy", [destroy_by_reset, destroy_by_clean, destroy_by_stash])
-def test_what_git_destroys_comes_back(repository: Path, git, destroy) -> None:
+def test_what_git_destroys_is_restored(repository: Path, git, destroy) -> None:
     """A commit and its long text that no git commit had are complete again after heal."""
     name = begin(git)
     note(name)

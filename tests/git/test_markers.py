@@ -51,7 +51,7 @@ def test_committed_markers_in_a_view_are_named_and_healed(
     named_and_healed(repository, git, capsys, f".state/sessions/{session}/{view}", 2)
 
 
-def test_the_next_command_tells_which_view_it_healed(session: str, repository: Path, capsys) -> None:
+def test_the_next_command_reports_which_view_it_healed(session: str, repository: Path, capsys) -> None:
     """A view that any command regenerates because of markers is reported with the line."""
     mark(repository / ".state" / "sessions" / session / "STATE.md", 4)
     assert main(["status"]) == 0
@@ -132,7 +132,9 @@ def test_views_that_stay_out_of_git_stay_out_after_a_merge(session: str, reposit
         assert (repository / ".state" / "sessions" / session / "STATE.md").exists()
 
 
-def test_a_healed_segment_of_two_whole_sides_is_sound(repository: Path, git, session: str, capsys) -> None:
+def test_a_segment_healed_from_two_complete_sides_is_valid(
+    repository: Path, git, session: str, capsys
+) -> None:
     """Two clones wrote under one name (a restored disk): joined, the lines are chained again."""
     git("add", "-A")
     git("commit", "-q", "-m", "begin")

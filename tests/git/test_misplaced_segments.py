@@ -68,7 +68,7 @@ def blobs(git, rev: str) -> dict[str, str]:
 @pytest.mark.parametrize("renames", ["conflict", "true"])
 @pytest.mark.parametrize("strategy", ["ort", "recursive"])
 @pytest.mark.parametrize("onto", ["one", "two"])
-def test_git_moves_none(
+def test_git_moves_no_segment(
     repository: Path, git, onto: str, strategy: str, renames: str, archived: bool
 ) -> None:
     """Git detects the folder of a reverted session as renamed, but no segment is in it: with today's merges and those
@@ -94,7 +94,7 @@ def test_git_moves_none(
     assert merged.items() <= known.items()
 
 
-def test_one_that_nobody_knows_is_reported_and_not_read(repository: Path, git) -> None:
+def test_an_unknown_segment_is_reported_and_not_read(repository: Path, git) -> None:
     """A segment of an unknown session stays in place, unread, and doctor reports it."""
     session_id = work(["a"])
     events = repository / ".state" / "events" / "sessions" / "alice" / session_id
@@ -121,7 +121,7 @@ def test_both_copies_are_joined(repository: Path, git) -> None:
     assert notes(second) == ["c"]
 
 
-def test_it_does_not_go_with_the_session_whose_folder_it_is_in(repository: Path, git) -> None:
+def test_a_misplaced_segment_is_not_removed_with_the_folders_session(repository: Path, git) -> None:
     """Removing a session removes only its own commits."""
     first, second = work(["a"]), work(["b"])
     sessions = repository / ".state" / "events" / "sessions" / "alice"

@@ -151,7 +151,7 @@ def test_a_revert_and_its_revert(project: Project) -> None:
     assert sorted(project.notes()) == ["one", "three", "two"]
 
 
-def test_an_amended_commit_that_somebody_has(project: Project, clone: Project) -> None:
+def test_an_amended_commit_that_another_clone_has(project: Project, clone: Project) -> None:
     """Both versions of the commit meet in a merge."""
     project.note("one")
     clone.git("pull", "-q")
@@ -247,7 +247,7 @@ def test_a_shallow_clone_works_like_any_other(project: Project, git, tmp_path: P
     assert sorted(project.notes()) == ["in the shallow clone", "meanwhile", "one", "two"]
 
 
-def test_a_worktree_writes_under_its_own_name(project: Project, git, tmp_path: Path) -> None:
+def test_a_worktree_has_its_own_identity(project: Project, git, tmp_path: Path) -> None:
     """Two worktrees of one repository write to one session at the same time."""
     git("worktree", "add", "-q", "-b", "other", str(tmp_path / "other"), cwd=project.folder)
     other = Project(tmp_path / "other", git, project.place)
@@ -278,7 +278,7 @@ def test_a_restored_backup_does_not_write_over_what_came_later(
     assert project.notes() == clone.notes()
 
 
-def test_a_backup_is_restored_under_a_program_that_goes_on(repository: Path, git, tmp_path: Path) -> None:
+def test_a_backup_is_restored_under_a_running_program(repository: Path, git, tmp_path: Path) -> None:
     """A server has the workspace open while its folder is restored: its next commit is stored, and nothing is lost."""
     state = repository / ".state"
     with holdfast.open() as workspace:

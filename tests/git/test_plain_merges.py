@@ -281,7 +281,7 @@ def test_an_octopus_merge(tmp_path: Path, git, monkeypatch) -> None:
     clones.check(clones.one, *(f"Decided on {branch}" for branch in "abc"))
 
 
-def test_a_strategy_that_knows_no_attributes(tmp_path: Path, git, monkeypatch) -> None:
+def test_a_strategy_that_ignores_attributes(tmp_path: Path, git, monkeypatch) -> None:
     """By default merges succeed that ignore attributes."""
     clones = Clones(tmp_path, git, monkeypatch.chdir)
     clones.begin(tracked=False)

@@ -68,7 +68,7 @@ def test_one_of_thirty_takers_gets_the_lease(repository: Path) -> None:
 
 
 @pytest.mark.timeout(120)
-def test_a_dead_holder_is_succeeded_by_exactly_one(repository: Path) -> None:
+def test_exactly_one_contender_gets_a_dead_holders_lease(repository: Path) -> None:
     """After kill -9 exactly one of many contenders gets the lease, with a higher number."""
     first = takers(repository / ".state", 1)
     assert first[0].stdout.readline().split() == ["took", "1"]
@@ -82,7 +82,7 @@ def test_a_dead_holder_is_succeeded_by_exactly_one(repository: Path) -> None:
 
 
 @pytest.mark.timeout(60)
-def test_a_stopped_holder_is_not_robbed(repository: Path) -> None:
+def test_a_stopped_holder_keeps_its_lease(repository: Path) -> None:
     """A stopped holder keeps its lease, however long it is stopped."""
     processes = takers(repository / ".state", 1)
     try:
@@ -100,7 +100,7 @@ def test_a_stopped_holder_is_not_robbed(repository: Path) -> None:
 
 
 @pytest.mark.timeout(60)
-def test_who_tells_the_living_from_the_gone(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_who_distinguishes_live_and_dead_agents(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`holdfast who` names each agent, its session, its start, and whether its process is still running."""
     (living,) = takers(repository / ".state", 1)
     try:
@@ -123,7 +123,7 @@ def test_who_tells_the_living_from_the_gone(repository: Path, capsys: pytest.Cap
         end([living])
 
 
-def test_a_reused_pid_is_somebody_else() -> None:
+def test_a_reused_pid_is_another_process() -> None:
     """The same process id with another start time or boot is gone; on another machine it is unknown."""
     me = identify()
     assert is_alive(me, me) is True
@@ -144,7 +144,7 @@ def test_a_zombie_is_gone() -> None:
     child.wait()
 
 
-def test_whoever_lost_the_lease_cannot_write(repository: Path) -> None:
+def test_a_former_lease_holder_cannot_write(repository: Path) -> None:
     """The number is compared under the stream's lock: a former holder's commit is refused, the new holder's is not."""
     with holdfast.open() as workspace:
         session = workspace.start("goal")

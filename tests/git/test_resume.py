@@ -66,7 +66,7 @@ def test_a_new_host_session_finds_the_crashed_ones_work(repository: Path) -> Non
         assert other.id != session.id
 
 
-def test_a_moved_head_and_a_changed_file_are_told_first(repository: Path, git, capsys) -> None:
+def test_a_moved_head_and_a_changed_file_are_reported_first(repository: Path, git, capsys) -> None:
     """What changed since the session's last commit is at the top of the brief."""
     with holdfast.open() as workspace:
         session = workspace.start("goal")

@@ -58,9 +58,7 @@ def test_staging_other_files_opens_no_segment(session: Session, repository: Path
 
 
 @pytest.mark.parametrize("way", ["--soft", "--mixed"])
-def test_a_commit_that_was_taken_back_still_has_its_segment(
-    session: Session, repository: Path, git, way: str
-) -> None:
+def test_an_undone_commit_still_has_its_segment(session: Session, repository: Path, git, way: str) -> None:
     """After commit and reset HEAD is unchanged, but a branch may hold the commit: no append to its segment."""
     git("add", "-A")
     git("commit", "-q", "-m", "to take back")
@@ -86,7 +84,7 @@ def test_an_applied_stash_stays_as_it_is(session: Session, repository: Path, git
 
 
 @pytest.mark.parametrize("destroy", ["reset", "clean", "drop", "checkout"])
-def test_what_no_git_commit_has_comes_back(session: Session, repository: Path, git, destroy: str) -> None:
+def test_what_no_git_commit_has_is_restored(session: Session, repository: Path, git, destroy: str) -> None:
     """Git destroyed uncommitted files; the acknowledged commits in them are restored."""
     session.note("precious")
     name = f"{session.user}/{session.id}"
@@ -111,7 +109,7 @@ def test_what_no_git_commit_has_comes_back(session: Session, repository: Path, g
         assert workspace.doctor(fix=True) == [] or workspace.session(name).version == 2
 
 
-def test_a_segment_on_another_branch_is_not_brought_back(session: Session, repository: Path, git) -> None:
+def test_a_segment_on_another_branch_is_not_restored(session: Session, repository: Path, git) -> None:
     """A checkout removes a branch's segments and adds them back: they are not restored elsewhere."""
     git("checkout", "-q", "-b", "feature")
     session.note("on the feature branch")
@@ -152,7 +150,7 @@ def test_a_writer_that_forgot_a_hidden_branch_takes_a_new_name(
         assert workspace.session(name).version == 4
 
 
-def test_a_copied_folder_writes_under_its_own_name(
+def test_a_copied_folder_takes_a_new_identity(
     session: Session, repository: Path, git, tmp_path: Path
 ) -> None:
     """Original and copy continue from the same open segment; committed in both, git merges them without a conflict."""

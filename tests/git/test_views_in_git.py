@@ -202,7 +202,7 @@ def test_an_empty_message_still_means_no_commit(
     ]
 
 
-def test_a_hook_for_typed_messages_of_somebody_else_is_left_alone(repository: Path, git, capsys) -> None:
+def test_an_existing_commit_msg_hook_is_left_alone(repository: Path, git, capsys) -> None:
     """If a commit-msg hook exists, the other hook is installed, and the line to add is printed."""
     hook = repository / ".git" / "hooks" / "commit-msg"
     hook.write_text("#!/bin/sh\n")
@@ -231,7 +231,7 @@ def test_commits_are_found_by_the_segments_in_them(session: str, git, capsys, ar
     assert ("it holds joined ones" in said) == archived
 
 
-def test_a_hook_of_somebody_else_is_left_alone(repository: Path, git, capsys) -> None:
+def test_an_existing_hook_is_left_alone(repository: Path, git, capsys) -> None:
     """An existing hook is not touched; the message says what to add."""
     hook = repository / ".git" / "hooks" / "prepare-commit-msg"
     hook.write_text("#!/bin/sh\n")

@@ -198,7 +198,7 @@ def test_large_payloads_are_cut(play: Play) -> None:
     assert call.payload["input"]["args"]["filePath"] == "a"
 
 
-def test_without_holdfast_nothing_happens_but_one_line(play: Play) -> None:
+def test_without_holdfast_the_plugin_logs_one_line(play: Play) -> None:
     """Where the command is missing the plug-in says so once, and does nothing."""
     (play.standin.bin / "holdfast").unlink()
     played = play(ask(), prompt("hello"), tool("edit"), event("session.idle"), ask())
@@ -208,7 +208,7 @@ def test_without_holdfast_nothing_happens_but_one_line(play: Play) -> None:
     assert "\n" not in played["lines"][0]
 
 
-def test_a_folder_that_is_gone_is_not_a_missing_command(play: Play, tmp_path: Path) -> None:
+def test_a_missing_folder_is_not_a_missing_command(play: Play, tmp_path: Path) -> None:
     """When the project's folder was deleted, nothing is claimed about holdfast."""
     played = play(ask(), prompt("hello"), project=tmp_path / "gone")
     assert played["lines"] == []
@@ -250,7 +250,7 @@ def test_a_command_that_hangs_is_given_up(play: Play) -> None:
     assert told(played) == [[]]
 
 
-def test_a_host_that_ends_at_once_has_reported(play: Play) -> None:
+def test_a_host_that_exits_immediately_has_reported(play: Play) -> None:
     """The call of an event outlives a host that exits in the same moment, with all of its payload."""
     script = play.driver.with_name("quick.mjs")
     ending = 'hooks.event({ event: { type: "session.idle", properties: { sessionID: "s", much: "x".repeat(7000) } } })'

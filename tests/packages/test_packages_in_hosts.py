@@ -102,7 +102,7 @@ def test_claude_slash_commands_reach_the_model_and_cost_nothing_before() -> None
         assert run.saw("---\nIs it so?\n---")
 
 
-def test_claude_goes_on_without_holdfast() -> None:
+def test_claude_works_without_holdfast() -> None:
     """Where the command is missing a turn still succeeds."""
     with on_stage("claude") as (host, _, standin):
         take_away(host, standin)
@@ -162,7 +162,7 @@ def test_opencode_keeps_the_memory_through_a_compaction() -> None:
         assert fine(host.turn("go on", resume=True)).saw("AFTER-9c")
 
 
-def test_opencode_goes_on_without_holdfast() -> None:
+def test_opencode_works_without_holdfast() -> None:
     """Where the command is missing a turn still succeeds."""
     with on_stage("opencode") as (host, model, standin):
         with_plugin(host)

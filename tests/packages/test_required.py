@@ -73,7 +73,7 @@ def test_a_skip_is_a_failure_where_it_is_required(
     ],
 )
 @pytest.mark.parametrize(("system", "user"), [("Linux", "0"), ("Linux", "1000"), ("Darwin", "0")])
-def test_what_the_machine_can_do_is_required(
+def test_what_the_machine_supports_is_required(
     tmp_path: Path, system: str, user: str, hosts: str, given: str, corpus: str, expected: set[str]
 ) -> None:
     """Root on Linux has to run the laboratories of power cuts and of strace; settings only ever add to that."""

@@ -241,7 +241,7 @@ def test_no_link_is_followed(store: FilesStore, root: Path, tmp_path: Path) -> N
     assert NAME in texts(again(root).read("project"))[1]
 
 
-def test_forgetting_a_stream_removes_its_texts(store: FilesStore, root: Path) -> None:
+def test_removing_a_stream_removes_its_texts(store: FilesStore, root: Path) -> None:
     """Removing a stream removes its texts, but not the same text of another stream."""
     stream = "sessions/ada/2026-01-21-a1b2c3d4"
     for name in ("project", stream):
@@ -251,7 +251,7 @@ def test_forgetting_a_stream_removes_its_texts(store: FilesStore, root: Path) ->
 
 
 @pytest.mark.parametrize("age", [1, 30])
-def test_an_unused_text_is_harmless_and_goes_after_a_day(root: Path, store: FilesStore, age: int) -> None:
+def test_an_unused_text_is_harmless_and_removed_after_a_day(root: Path, store: FilesStore, age: int) -> None:
     """A crash between a text and its line leaves a file: doctor reports it, and removes it after a day."""
     store.append("project", saying(LONG))
     unused = root / FOLDER / long_texts.hash_of(b"unused")

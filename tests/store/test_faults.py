@@ -86,7 +86,7 @@ def test_a_restored_segment_names_its_sources() -> None:
     )
 
 
-def test_doctor_and_heal_tell_the_kind(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_doctor_and_heal_report_the_kind(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`--json` of both has the kind next to the sentences."""
     with holdfast.open(project) as workspace:
         session = workspace.start("a goal")

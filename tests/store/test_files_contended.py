@@ -126,7 +126,7 @@ def test_an_expected_version_is_checked(pair: tuple[Writer, Writer]) -> None:
     assert one.store.check() == []
 
 
-def test_a_number_that_was_given_out_in_a_crowd_is_noted(pair: tuple[Writer, Writer], tmp_path: Path) -> None:
+def test_a_number_used_under_contention_is_stored(pair: tuple[Writer, Writer], tmp_path: Path) -> None:
     """A short number is stored whichever path its commit took, and later writers do not reuse it."""
     one, two = pair
     for writer in (two, one, two):
@@ -145,7 +145,7 @@ def test_a_number_that_was_given_out_in_a_crowd_is_noted(pair: tuple[Writer, Wri
     [(merge_a_clone, 7), (move_head, 6), (tear, 6), (forget_the_note, 6)],
     ids=["merge", "head", "torn", "note"],
 )
-def test_a_short_cut_is_not_taken_when_something_else_happened(
+def test_the_fast_path_is_not_taken_after_other_changes(
     pair: tuple[Writer, Writer],
     tmp_path: Path,
     disturb: Callable[[Path], None],
@@ -172,7 +172,7 @@ def test_a_moved_head_opens_a_new_segment(pair: tuple[Writer, Writer], tmp_path:
     assert len(segments(tmp_path)) == 2
 
 
-def test_processes_that_record_at_once_end_in_one_state(tmp_path: Path) -> None:
+def test_concurrent_processes_end_in_one_state(tmp_path: Path) -> None:
     """Four processes record 150 events each: all are present, and every handle has the same state as the fold."""
     scaffold.create(str(tmp_path / ".state"))
     workspace = holdfast.open(tmp_path, user="ada")

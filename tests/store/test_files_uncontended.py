@@ -128,7 +128,7 @@ def test_a_prebuilt_commit_leaves_what_a_rule_leaves(
     [(merge_a_clone, 2), (move_head, 1), (tear, 1), (forget_the_note, 1)],
     ids=["merge", "head", "torn", "note"],
 )
-def test_what_happened_is_seen(
+def test_changes_are_detected(
     writer: Writer,
     tmp_path: Path,
     unchanged: list[bool],
@@ -155,7 +155,7 @@ def test_commits_of_others_are_seen(writer: Writer, tmp_path: Path, unchanged: l
     assert (done.version, done.commit.id > theirs) == (BEFORE + 2, True)
 
 
-def test_a_replaced_segment_is_not_followed(writer: Writer, tmp_path: Path) -> None:
+def test_a_replaced_segment_is_not_appended_to(writer: Writer, tmp_path: Path) -> None:
     """If a program replaced the segment's file, nothing is written to the old one."""
     (segment,) = segments(tmp_path)
     copy = tmp_path / "copy"

@@ -122,7 +122,7 @@ def test_more_than_the_window_is_synced(root: Path) -> None:
 
 
 @pytest.mark.parametrize("first", ["read", "append", "check", "salvage"])
-def test_a_dead_process_leaves_a_journal_that_the_next_one_takes_over(root: Path, first: str) -> None:
+def test_the_next_process_replays_a_dead_ones_journal(root: Path, first: str) -> None:
     """Whatever is done first with the stream: the journal is removed, and the segment has every line once."""
     said = killed(root)
     before = segment(root).read_bytes()
@@ -141,7 +141,7 @@ def test_a_dead_process_leaves_a_journal_that_the_next_one_takes_over(root: Path
     assert segment(root).read_bytes().startswith(before)
 
 
-def test_the_journal_of_a_living_process_is_left_alone(root: Path) -> None:
+def test_the_journal_of_a_live_process_is_left_alone(root: Path) -> None:
     """Others read, write and check meanwhile; then it dies, and what was in its journal is replayed."""
     with living(root) as process:
         said = process.append(6)
@@ -258,7 +258,7 @@ DAMAGE: dict[str, Callable[[bytes, int], bytes]] = {
 
 @pytest.mark.parametrize("first", ["read", "append"])
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_lines_that_a_power_cut_took_come_back(root: Path, damage: str, first: str) -> None:
+def test_lines_lost_in_a_power_cut_are_replayed(root: Path, damage: str, first: str) -> None:
     """What the segment lost after its synced bytes is restored byte for byte."""
     said = killed(root, 8)
     path = segment(root)

@@ -86,9 +86,7 @@ def test_a_torn_journal_yields_a_prefix_of_its_entries(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.tuples(SPOTS, st.binary(min_size=1, max_size=3)), min_size=1, max_size=6))
-def test_no_garbled_byte_makes_a_line_that_nobody_wrote(
-    template: Path, damage: list[tuple[int, bytes]]
-) -> None:
+def test_garbled_bytes_never_give_an_unwritten_line(template: Path, damage: list[tuple[int, bytes]]) -> None:
     """Random bytes are changed: every line is one that was written. Padding and chain are checked on replay."""
 
     def bodies(data: bytes) -> list[bytes]:
@@ -133,7 +131,7 @@ def test_what_is_left_of_a_segment_and_its_journal_is_a_prefix(
 # -- what else can lie there ----------------------------------------------------------------------------------------
 
 
-def test_a_journal_that_vanishes_while_it_is_taken_over(root: Path) -> None:
+def test_a_journal_that_vanishes_during_replay(root: Path) -> None:
     """Its process was alive and closed the journal at that point: that is no error."""
 
     class Quick(Wrapped):
@@ -166,7 +164,7 @@ def test_a_file_system_without_direct_writes(root: Path) -> None:
     assert journals(root) == []
 
 
-def test_what_is_no_journal_is_left_alone(root: Path, tmp_path: Path) -> None:
+def test_files_that_are_no_journals_are_left_alone(root: Path, tmp_path: Path) -> None:
     """Folders, symlinks and pipes named like journals are ignored, and nothing is read through them."""
     said = killed(root)
     folder = root / "local" / "journals"

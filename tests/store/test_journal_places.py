@@ -92,7 +92,7 @@ def test_a_segment_that_was_edited_under_a_journal(root: Path, edit: str, replac
         assert len(ids_in(root)) == len(set(ids_in(root)))
 
 
-def test_lines_behind_an_edited_one_stay(root: Path) -> None:
+def test_lines_after_an_edited_one_stay(root: Path) -> None:
     """A dead process's line was damaged by hand; another process's lines after it, which no journal has, stay."""
     awake = opened(root, JournalPolicy(after=100))
     assert texts(awake.read(STREAM)) == []
@@ -112,7 +112,7 @@ def test_lines_behind_an_edited_one_stay(root: Path) -> None:
 
 
 @pytest.mark.parametrize("alive", [False, True], ids=["dead", "alive"])
-def test_a_forgotten_stream_stays_forgotten(root: Path, alive: bool) -> None:
+def test_a_removed_stream_stays_removed(root: Path, alive: bool) -> None:
     """No journal restores it, and none is left with its texts."""
     with living(root) as process:
         process.append(8)
@@ -130,7 +130,7 @@ def test_a_forgotten_stream_stays_forgotten(root: Path, alive: bool) -> None:
     assert not (root / "events" / STREAM).exists()
 
 
-def test_a_stream_that_somebody_removed_is_not_made_again(root: Path) -> None:
+def test_a_deleted_stream_is_not_restored(root: Path) -> None:
     """A journal does not restore files that a person deleted."""
     killed(root)
     shutil.rmtree(root / "events" / STREAM)
@@ -140,7 +140,7 @@ def test_a_stream_that_somebody_removed_is_not_made_again(root: Path) -> None:
 
 @pytest.mark.parametrize("lost", [False, True], ids=["killed", "cut"])
 @pytest.mark.parametrize("alive", [False, True], ids=["dead", "alive"])
-def test_an_archived_stream_is_whole_and_stays_archived(root: Path, alive: bool, lost: bool) -> None:
+def test_an_archived_stream_is_complete_and_stays_archived(root: Path, alive: bool, lost: bool) -> None:
     """Archiving includes what is pending in a journal; a journal that stays pending restores no segment."""
     with living(root) as process:
         said = process.append(8)
@@ -169,7 +169,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.parametrize("command", [["doctor"], ["doctor", "--fix"], ["heal"], ["status"]])
-def test_commands_find_the_workspace_sound(
+def test_commands_find_no_fault_in_the_workspace(
     project: Path, command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """After a program with a journal was killed and its segment truncated, no command reports a fault."""
@@ -206,7 +206,7 @@ store.close()
 """
 
 
-def test_where_nothing_can_be_written_reading_works(root: Path) -> None:
+def test_a_read_only_workspace_can_be_read(root: Path) -> None:
     """The reader sees the segment's commits and a fault for the journal; the next process that can write replays it."""
     said = killed(root)
     cut_off(segment(root), entries(root)[1].offset)
@@ -258,7 +258,7 @@ def test_a_folder_that_was_copied_while_a_process_lived(root: Path, tmp_path: Pa
     assert said_in(root) == after
 
 
-def test_a_folder_of_links_leaves_the_journal_of_a_living_process_alone(root: Path, tmp_path: Path) -> None:
+def test_a_hard_linked_backup_leaves_a_live_journal_alone(root: Path, tmp_path: Path) -> None:
     """Some backups make hard links: such a journal is the live process's own, and locked."""
     other = tmp_path / "elsewhere" / ".state"
     with living(root) as process:

@@ -65,7 +65,7 @@ def test_handles_that_take_turns_write_one_segment(project: Path) -> None:
     assert one.peek().faults == ()
 
 
-def test_numbers_are_stored_at_once(project: Path) -> None:
+def test_numbers_are_stored_before_the_command_returns(project: Path) -> None:
     """A new short id is in the header before the command returns: no branch can use it twice."""
     session = holdfast.open(project).start("numbers")
     burst(session)

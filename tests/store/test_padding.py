@@ -38,7 +38,7 @@ def line_with(data: dict[str, Any]) -> bytes:
 
 
 @given(DATA, NAMES)
-def test_a_line_comes_back_as_it_was(data: dict[str, Any], name: str) -> None:
+def test_a_line_round_trips(data: dict[str, Any], name: str) -> None:
     """Whatever is in a line: in a segment it is one line of the same JSON, and a reader gets the very bytes."""
     line = line_with(data)
     stored = segments.in_column("project", name, line)
@@ -56,7 +56,7 @@ def test_the_same_commit_in_the_same_segment_has_the_same_bytes(data: dict[str, 
 
 
 @pytest.mark.parametrize("length", [0, 50, 150, 300, 600, 900, 1000])
-def test_less_than_half_of_a_usual_line_can_be_like_another(length: int) -> None:
+def test_less_than_half_of_a_usual_line_can_match_another(length: int) -> None:
     """What is drawn for a line, and what only it has, is more than half of it."""
     line = line_with({"text": "x" * length})
     stored = segments.in_column("project", "qcx4n43w-1.jsonl", line)
@@ -127,7 +127,7 @@ def test_whatever_is_in_a_line_reading_it_does_no_harm(rest: bytes, blanks: byte
     assert not segments.is_whole(line_of(b"{" + blanks + rest + blanks))
 
 
-def test_numbers_that_another_program_wrote_in_its_own_way_stay() -> None:
+def test_number_formats_of_other_programs_are_preserved() -> None:
     """Reading such a line changes nothing but its blanks."""
     body = line_with({"n": 0, "text": "=" * 500}).replace(b'"n":0', b'"n":1.50e+3').partition(b',"sum":')[0]
     line = body + b',"sum":"' + codec.chain(codec.GENESIS, body).encode() + b'"}'

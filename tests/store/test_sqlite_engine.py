@@ -115,7 +115,7 @@ class TestFile:
         linked.close()
         assert os.listdir(tmp_path / "sub") == ["link.db"]
 
-    def test_left_over_by_a_process_that_died_while_making(self, path: str) -> None:
+    def test_leftovers_of_a_process_that_died_while_creating(self, path: str) -> None:
         """Partial files of a dead process are no obstacle."""
         for name in ("-new", "-new-wal", "-new-journal", ""):
             Path(path + name).write_bytes(b"garbage" if name else b"")
@@ -221,7 +221,7 @@ class TestDamage:
         assert "does not follow" in store.read(USER).faults[0].what
         assert store.check()
 
-    def test_columns_are_mended(self, path: str, store: SqliteStore) -> None:
+    def test_columns_are_repaired(self, path: str, store: SqliteStore) -> None:
         """The id and op columns repeat the line: a difference is found, and repaired from the line."""
         store.append(USER, saying("a", op="o"), op="o")
         store.append(USER, saying("b"))
@@ -338,7 +338,7 @@ class TestErrors:
 
 
 class TestForgotten:
-    def test_no_file_holds_forgotten_text(self, tmp_path: Path, store: SqliteStore) -> None:
+    def test_no_file_holds_removed_text(self, tmp_path: Path, store: SqliteStore) -> None:
         """After removal, no file of the store has a byte of the text; other streams stay."""
         secret = "mothersmaidenname"
         for number in range(300):

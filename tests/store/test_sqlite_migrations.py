@@ -103,7 +103,7 @@ def test_two_open_an_older_database_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("torn", [range(100), range(23, 100), range(60, 64)], ids=["all", "rest", "version"])
-def test_a_first_page_that_was_torn_is_taken_from_the_log(tmp_path: Path, torn: range) -> None:
+def test_a_torn_first_page_is_read_from_the_wal(tmp_path: Path, torn: range) -> None:
     """A power cut during a checkpoint loses nothing: the log still has the page."""
     made, path = tmp_path / "made.db", tmp_path / "state.db"
     old_database(str(made), 1)

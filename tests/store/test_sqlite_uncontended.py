@@ -95,7 +95,7 @@ def test_commits_of_others_are_seen(tmp_path: Path) -> None:
     assert writer.store.check() == []
 
 
-def test_a_forgotten_stream_is_not_followed(tmp_path: Path) -> None:
+def test_a_removed_stream_is_detected(tmp_path: Path) -> None:
     """A stream that another store has removed starts again, whatever this one has cached."""
     writer, other = Writer(tmp_path), Writer(tmp_path)
     for _ in range(6):
@@ -104,7 +104,7 @@ def test_a_forgotten_stream_is_not_followed(tmp_path: Path) -> None:
     assert writer.append().version == 1
 
 
-def test_another_commit_in_the_same_place_is_not_followed(tmp_path: Path) -> None:
+def test_another_commit_at_the_same_position_is_detected(tmp_path: Path) -> None:
     """A stream that was removed and has grown to the same length again is a different one."""
     writer, other = Writer(tmp_path), Writer(tmp_path)
     for _ in range(6):
@@ -128,7 +128,7 @@ def test_an_expected_version_is_checked(tmp_path: Path) -> None:
     assert writer.append(expect=6).version == 7
 
 
-def test_a_database_that_another_program_holds_is_left_as_it_is(tmp_path: Path) -> None:
+def test_a_database_locked_by_another_program_is_unchanged(tmp_path: Path) -> None:
     """A transaction that never began has no unknown outcome: nothing was written, and the error says so."""
     writer = Writer(tmp_path)
     for _ in range(6):
@@ -158,7 +158,7 @@ def test_a_repeated_operation_is_found(tmp_path: Path) -> None:
     assert len(writer.rows()) == 7
 
 
-def test_a_store_that_appends_much_makes_room_in_the_log(tmp_path: Path) -> None:
+def test_frequent_appends_preallocate_the_wal(tmp_path: Path) -> None:
     """The write-ahead log is preallocated, no longer grows, and holds every commit."""
     writer = Writer(tmp_path)
     for _ in range(15):

@@ -93,7 +93,7 @@ def test_malformed_urls_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert os.listdir(tmp_path) == []
 
 
-def test_every_memory_store_is_its_own() -> None:
+def test_memory_stores_share_nothing() -> None:
     """Two memory stores share nothing, not even the writer."""
     one, two = (open_store("memory:", clock=wall_clock) for _ in range(2))
     first = one.append("project", saying("x")).commit.id

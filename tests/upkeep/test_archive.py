@@ -248,7 +248,7 @@ def test_sizes(text: str, size: int) -> None:
     assert upkeep.parse_size(text) == size
 
 
-def test_sizes_that_are_none() -> None:
+def test_malformed_sizes() -> None:
     """What is not a size is refused."""
     with pytest.raises(HoldfastError):
         upkeep.parse_size("many")

@@ -58,13 +58,13 @@ def test_the_rest_of_the_file_stays_as_it_is(lines: list[bytes], line_end: bytes
         (lambda text: text.decode().encode("utf-16"), "UTF-16"),
     ],
 )
-def test_what_is_not_beyond_doubt_is_reported(damage: object, message: str) -> None:
+def test_ambiguous_blocks_are_reported(damage: object, message: str) -> None:
     """Half a block, two blocks, an edit or conflict markers are refused with their lines; nothing is guessed."""
     with pytest.raises(Refused, match=message):
         agents_md.merged(damage(OLD.encode()), NEW)  # type: ignore[operator]
 
 
-def test_a_block_that_git_gave_other_line_ends_is_still_ours() -> None:
+def test_a_block_with_converted_line_endings_is_still_ours() -> None:
     """A checkout that turns every line end around does not look like an edit."""
     turned = OLD.replace("\n", "\r\n").encode()
     assert agents_md.merged(turned, NEW) == NEW.replace("\n", "\r\n").encode()
@@ -106,7 +106,7 @@ def test_a_link_is_not_followed(project: Path, tmp_path: Path, capsys: pytest.Ca
     assert not (tmp_path / "latest.md").exists()
 
 
-def test_a_handoff_page_of_a_person_is_left_alone(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_persons_handoff_page_is_left_alone(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A handoff/latest.md that holdfast did not make, or that was edited, is not overwritten; ours is."""
     session = holdfast.open().start("Ship it")
     session.workspace.close()

@@ -108,7 +108,7 @@ def test_any_order_of_arrival_shows_the_same_bytes(
 
 @SETTINGS
 @given(histories(2), st.data())
-def test_a_view_can_be_made_of_whatever_is_there(history: list[Step], data: st.DataObject) -> None:
+def test_views_of_partial_streams(history: list[Step], data: st.DataObject) -> None:
     """A partial merge, or a stream whose first lines are damaged, still has all its views."""
     world = World(2)
     world.run(history)

@@ -108,7 +108,7 @@ def cut_last_commit(project: Path, folder: Path) -> None:
     shutil.rmtree(project / ".state" / "local" / "snapshots")
 
 
-def test_a_view_that_knows_more_than_the_log_is_never_overwritten(project: Path, capsys) -> None:
+def test_a_view_ahead_of_the_log_is_never_overwritten(project: Path, capsys) -> None:
     """A commit was cut out of the log: commands report the loss and leave the views that show it."""
     folder = begin(project)
     with holdfast.open() as workspace:
@@ -125,7 +125,7 @@ def test_a_view_that_knows_more_than_the_log_is_never_overwritten(project: Path,
 
 
 @pytest.mark.parametrize("command", [["heal"], ["doctor", "--fix"]])
-def test_heal_sets_a_view_aside_that_knows_more(project: Path, capsys, command: list[str]) -> None:
+def test_heal_saves_a_view_ahead_of_the_log(project: Path, capsys, command: list[str]) -> None:
     """Heal keeps the view byte for byte, says where, regenerates it, and doctor goes on naming what is kept."""
     folder = begin(project)
     with holdfast.open() as workspace:
@@ -145,7 +145,7 @@ def test_heal_sets_a_view_aside_that_knows_more(project: Path, capsys, command: 
     assert look() == []
 
 
-def test_what_is_kept_of_a_view_is_forgotten_with_the_session(project: Path, capsys) -> None:
+def test_saved_views_are_removed_with_the_session(project: Path, capsys) -> None:
     """A session that is forgotten leaves no view of it behind, wherever it was set aside."""
     folder = begin(project)
     with holdfast.open() as workspace:

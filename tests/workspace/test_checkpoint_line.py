@@ -99,7 +99,7 @@ def test_what_cannot_be_saved_is_false_and_never_raises(
     assert saved() is None
 
 
-def test_a_damaged_place_is_false(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_workspace_gives_false(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A session that is not there, an engine that is not there, and a folder that is gone."""
     assert holdfast.checkpoint("x", session="2020-01-01-aaaaaaaa") is False
     assert holdfast.checkpoint("x", where="nosuch://host/db") is False

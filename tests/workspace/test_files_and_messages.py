@@ -68,7 +68,7 @@ def test_the_same_path_again_is_one_reference(session: Session, project: Path) -
     assert session.state["references"]["count"] == 1
 
 
-def test_files_of_the_session_folder_are_told_apart(session: Session, project: Path) -> None:
+def test_files_of_the_session_folder_are_distinguished(session: Session, project: Path) -> None:
     """A file in the session's own folder is named relative to it, so that it can move with the session."""
     own = project / ".state" / session.stream / "artifacts"
     own.mkdir()
@@ -105,7 +105,7 @@ def test_nothing_outside_can_be_referred_to(session: Session, project: Path, tmp
     assert session.version == version
 
 
-def test_a_project_reached_by_a_link_still_knows_its_files(project: Path, tmp_path: Path) -> None:
+def test_a_project_reached_through_a_symlink_finds_its_files(project: Path, tmp_path: Path) -> None:
     """A link above the project's folder is the user's own way to it, and no way out."""
     (tmp_path / "short").symlink_to(project)
     (project / "a").write_text("x")
@@ -115,7 +115,7 @@ def test_a_project_reached_by_a_link_still_knows_its_files(project: Path, tmp_pa
 
 
 @pytest.mark.parametrize("text", [t for t in TEXTS if t.strip()], ids=lambda text: ascii(text[:20]))
-def test_a_message_comes_back_unchanged(session: Session, text: str) -> None:
+def test_a_message_round_trips(session: Session, text: str) -> None:
     """A message of any text and length is the same when it is read again, by another process too."""
     session.add_message("user", text)
     again = holdfast.open(session.workspace.where).session(session.id)
@@ -171,7 +171,7 @@ def test_the_last_messages_and_a_summary_of_the_others(session: Session) -> None
     assert session.state["registers"]["summary"]["rivals"] == []
 
 
-def test_messages_that_cannot_be_kept_leave_nothing_behind(session: Session, project: Path) -> None:
+def test_refused_messages_leave_nothing(session: Session, project: Path) -> None:
     """An empty text, an endless role or text, half of a surrogate pair, a summary of nothing: no file, no commit."""
     version = session.version
     for role, text in (

@@ -54,7 +54,7 @@ def test_the_first_confirmed_step_of_the_claimant_consumes_a_handoff(project: Pa
     assert held["consumed_at"] == bob.state["updated"]
 
 
-def test_a_second_claimant_is_refused_and_told_who_has_it(project: Path) -> None:
+def test_a_second_claimant_is_refused_with_the_holders_name(project: Path) -> None:
     """The refusal names the holder and writes nothing; taking over is possible only on purpose."""
     handed_off()
     first = as_("bob").claim()
@@ -160,7 +160,7 @@ def _views(state: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def test_a_handoff_that_nobody_claimed_is_no_rival() -> None:
+def test_an_unclaimed_handoff_is_no_rival() -> None:
     """Whichever of an unseen older claim and a newer handoff comes first in order, the newer one can be claimed."""
     for winner, rival in (
         ("H-1 by bob at aaaaaaaa", "H-2 by nobody"),
@@ -174,7 +174,7 @@ def test_a_handoff_that_nobody_claimed_is_no_rival() -> None:
         assert event.data["claimant"] == "eve"
 
 
-def test_an_unseen_claim_of_an_older_handoff_is_shown_but_holds_nobody_up(
+def test_a_concurrent_claim_of_an_older_handoff_is_shown_and_blocks_nothing(
     project: Path, tmp_path: Path
 ) -> None:
     """One clone claims while the other hands off again: both facts are visible, and the new handoff can be claimed."""

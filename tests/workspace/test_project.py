@@ -32,7 +32,7 @@ def titles(items: Iterable[holdfast.BacklogItem]) -> list[str]:
     return [item.title for item in items]
 
 
-def test_ready_is_what_nothing_holds_up_by_priority(project_handle: Project) -> None:
+def test_ready_lists_unblocked_items_by_priority(project_handle: Project) -> None:
     """Dependencies, blocks and begun work are left out; the most urgent comes first, then the oldest."""
     backlog = project_handle
     first = backlog.add_item("design", priority="low", epic="v2", tags=["a", "b", "a"]).id

@@ -73,7 +73,7 @@ def test_acting_settles_on_exit_and_fails_on_an_exception(workspace: Workspace) 
 @pytest.mark.parametrize(
     "text", [text for text in TEXTS if text.strip()], ids=range(len([t for t in TEXTS if t.strip()]))
 )
-def test_every_text_comes_back_unchanged(workspace: Workspace, text: str) -> None:
+def test_every_text_round_trips(workspace: Workspace, text: str) -> None:
     """User text goes into the log and comes out of it byte for byte."""
     session = workspace.start("texts")
     session.note(text)
@@ -125,7 +125,7 @@ def test_update_retries_until_it_wins(workspace: Workspace) -> None:
     assert session.version == version, "the second command was refused before the first was written"
 
 
-def test_state_at_a_version_and_at_a_moment(workspace: Workspace) -> None:
+def test_state_at_a_version_and_at_a_timestamp(workspace: Workspace) -> None:
     """The past is a prefix of the log; the difference between two points names what changed."""
     session = workspace.start("then", phases=["plan", "build"])
     session.note("one")
@@ -219,7 +219,7 @@ def test_too_large_and_too_deep_are_refused_with_advice(workspace: Workspace) ->
     assert session.version == 1
 
 
-def test_sessions_are_found_by_id_prefix_letters_and_pointer(
+def test_sessions_are_found_by_id_prefix_suffix_and_pointer(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The pointer, HOLDFAST_SESSION, a full id, its beginning and its letters all find the session."""

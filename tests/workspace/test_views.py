@@ -58,7 +58,7 @@ def test_an_edited_view_is_left_alone_and_reported(project: Path) -> None:
     assert path.read_text() == edited
 
 
-def test_a_stale_view_of_an_older_commit_is_made_anew(project: Path) -> None:
+def test_a_stale_view_of_an_older_commit_is_regenerated(project: Path) -> None:
     """A view that git or a backup brought back is intact but old: it is replaced."""
     with holdfast.open() as workspace:
         session = workspace.start("old")

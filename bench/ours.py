@@ -1,4 +1,4 @@
-"""holdfast itself: the public call that a program makes, and the store underneath it."""
+"""holdfast itself: the public call that a program makes, and the store below it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ USER = "bench"
 GOAL = "Measure what a durable step costs"
 EVENT = "x.bench"
 OTHER_WRITER = "0bench00"
-"""The history is written as another clone's segment, the way a merge would have brought it."""
+"""The history is written as another clone's segment, as a merge would add it."""
 
 
 def _missing() -> str | None:
@@ -40,7 +40,7 @@ def _open(where: str) -> Any:
 
 
 def _lines(count: int, last_id: str, last_sum: str, writer: str) -> Iterator[tuple[str, bytes]]:
-    """Ids and lines of ``count`` commits that follow the given one, as ``record`` would have made them."""
+    """Ids and lines of ``count`` commits after the given one, as ``record`` would write them."""
     from holdfast.core import ids, timestamps
     from holdfast.core.codec import Draft, Event, encode
 
@@ -229,6 +229,8 @@ class SqliteRacer(FilesRacer):
 CONTENDERS: tuple[Contender, ...] = (Files(), FilesStore(), FilesInGit(), Sqlite(), SqliteStore())
 RACERS: tuple[Racer, ...] = (FilesRacer(), SqliteRacer())
 
+"""The command installed with this interpreter."""
+
 
 def script_path() -> str:
     """The command as it was installed beside this interpreter."""
@@ -237,6 +239,9 @@ def script_path() -> str:
 
 def script_missing() -> str | None:
     return None if os.access(script_path(), os.X_OK) else "not installed (holdfast command)"
+
+
+"""A workspace with an ordinary session."""
 
 
 def script_workspace(folder: str) -> str:

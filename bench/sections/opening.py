@@ -1,4 +1,4 @@
-"""Opening: from nothing in memory to the current state, in a process that has paid its imports."""
+"""Opening: from nothing in memory to the current state, in a process that has done its imports."""
 
 from __future__ import annotations
 

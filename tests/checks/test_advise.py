@@ -54,7 +54,7 @@ def test_how_to_keep_sessions_apart(answers: dict[str, bool], isolation: str) ->
     ],
 )
 def test_which_engine(answers: dict[str, bool], engine: str) -> None:
-    """The simplest engine that does what is asked."""
+    """The simplest engine that meets the requirements."""
     assert advise({"steps": True, **answers}).engine == engine
 
 
@@ -67,7 +67,7 @@ def test_flags_in_scripts(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_questions_at_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Questions stop mattering once one has decided: the second of them is not asked after a yes."""
+    """A question is not asked once an earlier answer has decided."""
     import io
     import sys
 

@@ -1,4 +1,4 @@
-"""The YAML emitter and the TSV lines: whatever goes in comes out of an independent reader."""
+"""The YAML emitter and the TSV lines: an independent reader gets back every value."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_any_value_round_trips(value: object) -> None:
 
 
 def test_a_line_is_ascii_visible_where_text_could_deceive() -> None:
-    """Direction marks, escapes and line separators stand as escapes, never as themselves."""
+    """Direction marks, escapes and line separators are written as escapes, never literally."""
     shown = yaml_text.text("a\u202eb\x1b[31m\u2028\ufeff\x9b")
     assert shown == '"a\\u202eb\\e[31m\\u2028\\ufeff\\x9b"'
 
@@ -128,7 +128,7 @@ def test_what_is_not_a_value_of_json_is_refused() -> None:
 @given(st.lists(texts | st.text("\\tnr0\t\n\r\0"), min_size=1, max_size=5))
 @settings(max_examples=300, deadline=None)
 def test_cells_round_trip_and_a_record_is_one_line(cells: list[str]) -> None:
-    """Whatever the cells hold, the record is one line that gives them back."""
+    """Whatever the cells hold, the record is one line that round-trips."""
     line = tsv_text.line(cells)
     assert line.count("\n") == 1
     assert line.endswith("\n")

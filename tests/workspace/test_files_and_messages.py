@@ -26,7 +26,7 @@ def session(project: Path) -> Session:
 
 
 def test_a_reference_has_size_and_hash_and_no_copy(session: Session, project: Path) -> None:
-    """The state names the file; its content is nowhere in the workspace."""
+    """The state names the file; its content is not copied to the workspace."""
     (project / "docs").mkdir()
     (project / "docs" / "plan.md").write_bytes(b"the secret plan")
     session.refer("./docs//plan.md", kind="artifact")
@@ -39,7 +39,7 @@ def test_a_reference_has_size_and_hash_and_no_copy(session: Session, project: Pa
 
 
 def test_stale_names_what_is_gone_or_changed(session: Session, project: Path) -> None:
-    """An untouched file is not named; a changed one of the same size, a removed one and a replaced one are."""
+    """An untouched file is not listed; a changed one of the same size, a removed one and a replaced one are."""
     for name in ("same", "changed", "gone", "link"):
         (project / name).write_text("12345")
         session.refer(name)
@@ -80,7 +80,7 @@ def test_files_of_the_session_folder_are_distinguished(session: Session, project
 
 
 def test_nothing_outside_can_be_referred_to(session: Session, project: Path, tmp_path: Path) -> None:
-    """No path upwards, no absolute path elsewhere, no link on the way or at the end, no folder, no pipe."""
+    """No path upwards, no absolute path elsewhere, no symlink in or at the end of a path, no folder, no pipe."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "x").write_text("x")
@@ -106,7 +106,7 @@ def test_nothing_outside_can_be_referred_to(session: Session, project: Path, tmp
 
 
 def test_a_project_reached_through_a_symlink_finds_its_files(project: Path, tmp_path: Path) -> None:
-    """A link above the project's folder is the user's own way to it, and no way out."""
+    """A symlink above the project's folder is allowed: it does not lead out of the project."""
     (tmp_path / "short").symlink_to(project)
     (project / "a").write_text("x")
     session = holdfast.open(str(project)).start("Ship it")
@@ -116,14 +116,14 @@ def test_a_project_reached_through_a_symlink_finds_its_files(project: Path, tmp_
 
 @pytest.mark.parametrize("text", [t for t in TEXTS if t.strip()], ids=lambda text: ascii(text[:20]))
 def test_a_message_round_trips(session: Session, text: str) -> None:
-    """A message of any text and length is the same when it is read again, by another process too."""
+    """A message of any text and length is the same when read again, also by another process."""
     session.add_message("user", text)
     again = holdfast.open(session.workspace.where).session(session.id)
     assert [message.text for message in again.recent()] == [text]
 
 
 def test_a_long_message_is_a_file_and_the_state_stays_small(session: Session, project: Path) -> None:
-    """Its text is in the context folder, not in the segment; changing the file is noticed."""
+    """Its text is in the context folder, not in the segment; a change of the file is detected."""
     text = "long " * 10_000
     session.add_message("tool", text, tool="grep")
     (message,) = session.state["messages"]["recent"]
@@ -143,7 +143,7 @@ def test_a_long_message_is_a_file_and_the_state_stays_small(session: Session, pr
 
 
 def test_where_there_are_no_folders_the_log_keeps_all(project: Path) -> None:
-    """On an engine without folders a long message is whole in the log."""
+    """On an engine without folders a long message is complete in the log."""
     session = holdfast.open("memory:").start("Ship it")
     text = "long " * 10_000
     session.add_message("user", text)
@@ -155,7 +155,7 @@ def test_where_there_are_no_folders_the_log_keeps_all(project: Path) -> None:
 
 
 def test_the_last_messages_and_a_summary_of_the_others(session: Session) -> None:
-    """The state has twenty; a summary takes the place of all but those that are kept, and of the one before."""
+    """The state has twenty; a summary replaces all but those that are kept, and the previous summary."""
     for number in range(30):
         session.add_message("user", f"message {number}")
     assert [m["text"] for m in session.state["messages"]["recent"]] == [f"message {n}" for n in range(10, 30)]
@@ -172,7 +172,7 @@ def test_the_last_messages_and_a_summary_of_the_others(session: Session) -> None
 
 
 def test_refused_messages_leave_nothing(session: Session, project: Path) -> None:
-    """An empty text, an endless role or text, half of a surrogate pair, a summary of nothing: no file, no commit."""
+    """An empty text, an overlong role or text, a lone surrogate, a summary of nothing: no file, no commit."""
     version = session.version
     for role, text in (
         ("", "x"),
@@ -205,7 +205,7 @@ def test_a_long_message_with_the_same_operation_is_one_commit(session: Session, 
 
 
 def test_the_file_of_a_message_is_durable_before_its_commit(project: Path) -> None:
-    """The bytes are synced before the name is there, and every folder up to the project's after it."""
+    """The bytes are synced before the name exists, and every folder up to the project's after it."""
     calls: list[tuple[str, str]] = []
 
     class Recorder(Wrapped):
@@ -233,7 +233,7 @@ def test_the_file_of_a_message_is_durable_before_its_commit(project: Path) -> No
 def test_a_context_folder_that_is_a_link_is_not_written_into(
     session: Session, project: Path, tmp_path: Path
 ) -> None:
-    """A long message never leaves the workspace by a link."""
+    """A long message is never written through a symlink."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (project / ".state" / session.stream / "context").symlink_to(outside)

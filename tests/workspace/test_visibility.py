@@ -1,4 +1,4 @@
-"""Batches, imports, archived sessions and stale files are where a user looks: state.json, STATE.md, status, brief."""
+"""Batches, imports, archived sessions and stale files are visible in state.json, STATE.md, status and brief."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_batch_is_shown_with_its_counts(
 
 
 def test_an_import_is_shown(session: holdfast.Session, capsys: pytest.CaptureFixture[str]) -> None:
-    """state.json and status name the last file with what was taken and left; CONTEXT.md lists the last few."""
+    """state.json and status name the last file with its counts; CONTEXT.md lists the last few."""
     shown = json.loads((folder_of(session) / "state.json").read_text())
     assert shown["imports"]["count"] == 1
     assert shown["imports"]["last"]["file"] == "STATE.md"
@@ -64,7 +64,7 @@ def test_an_import_is_shown(session: holdfast.Session, capsys: pytest.CaptureFix
 
 
 def test_archived_sessions_are_found(session: holdfast.Session, capsys: pytest.CaptureFixture[str]) -> None:
-    """`sessions` says that there are some, lists them when asked, and views of one say that it is archived."""
+    """`sessions` mentions them, lists them on request, and views of one say that it is archived."""
     session.abandon_batch(session.batch().id, "enough")
     session.complete("done")
     assert main(["archive", "add", session.id]) == 0
@@ -84,7 +84,7 @@ def test_archived_sessions_are_found(session: holdfast.Session, capsys: pytest.C
 def test_stale_files_come_first_in_the_brief(
     session: holdfast.Session, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A file that changed or went since it was referred to is told before the goal, fenced as data, by resume too."""
+    """A referenced file that changed or is missing comes before the goal, fenced as data, also in resume."""
     for name in ("a.md", "b.md", "c.md"):
         (project / name).write_text("x")
         session.refer(name)
@@ -101,7 +101,7 @@ def test_stale_files_come_first_in_the_brief(
 def test_log_show_and_diff_of_project_and_user(
     session: holdfast.Session, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The streams of project and user can be looked back on like a session's."""
+    """The history of the project's and the user's streams can be read like a session's."""
     session.workspace.project.add_item("First")
     second = session.workspace.project.add_item("Second").id
     session.workspace.me.prefer("theme", "dark")

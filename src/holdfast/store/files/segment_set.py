@@ -245,8 +245,26 @@ class SegmentSet:
 
     def is_unchanged(self, size: int, cursor: Cursor) -> bool:
         """Whether the folder has not changed since it was listed, and the open segment matches the cursor."""
-        if self.open is None:
+        if self.open is None or not self._is_listed():
             return False
+        found = self._fs.stat_handle(self.open.fd)
+        mark = cursor.marks.get(self.open.name, UNREAD)
+        return found.st_size == size and found.st_mtime_ns == (mark.changed or found.st_mtime_ns)
+
+    def is_only_grown(self, size: int, cursor: Cursor) -> bool:
+        """Whether the cursor is one of this listing, the folder has not changed since, and the open segment, all of
+        whose lines were in order up to the cursor, has this length now."""
+        if self.open is None or cursor.marks != self._verified or not self._is_listed():
+            return False
+        mark = cursor.marks.get(self.open.name, UNREAD)
+        return (
+            mark.rows == mark.lines
+            and mark.offset <= size
+            and self._fs.seek(self.open.fd, 0, SEEK_END) == size
+        )
+
+    def _is_listed(self) -> bool:
+        """Whether the folder has not changed since it was listed."""
         fs = self._fs
         try:
             if self._folder_fd < 0:
@@ -257,9 +275,7 @@ class SegmentSet:
         if folder.st_mtime_ns != self._folder_stamp or not folder.st_nlink:
             self._close_folder()  # it may have been replaced
             return False
-        found = fs.stat_handle(self.open.fd)
-        mark = cursor.marks.get(self.open.name, UNREAD)
-        return found.st_size == size and found.st_mtime_ns == (mark.changed or found.st_mtime_ns)
+        return True
 
     def close_segment(self) -> None:
         if self.open is not None:

@@ -229,11 +229,9 @@ class SqliteRacer(FilesRacer):
 CONTENDERS: tuple[Contender, ...] = (Files(), FilesStore(), FilesInGit(), Sqlite(), SqliteStore())
 RACERS: tuple[Racer, ...] = (FilesRacer(), SqliteRacer())
 
-"""The command installed with this interpreter."""
-
 
 def script_path() -> str:
-    """The command as it was installed beside this interpreter."""
+    """The command installed with this interpreter."""
     return os.path.join(os.path.dirname(sys.executable), "holdfast")
 
 
@@ -241,11 +239,8 @@ def script_missing() -> str | None:
     return None if os.access(script_path(), os.X_OK) else "not installed (holdfast command)"
 
 
-"""A workspace with an ordinary session."""
-
-
 def script_workspace(folder: str) -> str:
-    """A workspace with a session under way: something to show, nothing unusual."""
+    """A workspace with an ordinary session."""
     for words in (
         ("init",),
         ("start", GOAL, "--phases", "prepare,measure,report"),

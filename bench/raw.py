@@ -97,7 +97,7 @@ class RawSqliteInUse(RawSqlite):
     """A write-ahead log that SQLite has restarted is overwritten and no longer grows: its syncs write no length."""
 
     name = "raw sqlite, log in use"
-    about = "the same behind 1,200 commits of the same connection"
+    about = "the same after 1,200 commits of the same connection"
     append_reach = 0
     opens = False
 

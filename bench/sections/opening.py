@@ -35,7 +35,7 @@ class Lane:
         found = self.contender.load(self.folder)
         took = perf_counter_ns() - start
         if found != self.history:
-            raise RuntimeError(f"{self.contender.name}: state stands for {found}, not {self.history} commits")
+            raise RuntimeError(f"{self.contender.name}: state covers {found}, not {self.history} commits")
         return took
 
     def run(self, turn: int) -> None:

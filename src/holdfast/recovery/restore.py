@@ -154,7 +154,7 @@ def salvage(place: Place, handle_of: Callable[[str], Stream], *, fix: bool = Tru
     from holdfast.store.files import replay
 
     replay.recover_all(place, handle_of)
-    done = _restore_cut(place, handle_of, fix=fix)
+    done: list[Fault] = []
     if place.head.is_replaying():
         return done
     links = pins.all_pins(place)
@@ -186,7 +186,7 @@ def salvage(place: Place, handle_of: Callable[[str], Stream], *, fix: bool = Tru
     return done
 
 
-def _restore_cut(place: Place, handle_of: Callable[[str], Stream], *, fix: bool) -> list[Fault]:
+def restore_cut(place: Place, handle_of: Callable[[str], Stream], *, fix: bool) -> list[Fault]:
     """Restore segments that lack what their copies have. A missing one was removed by a checkout: see its pin."""
     done = []
     old = place.clock() - pins.MONTH_MS

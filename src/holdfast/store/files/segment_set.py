@@ -458,7 +458,9 @@ class SegmentSet:
         for name, mark in before.marks.items():
             if name in parts and mark.lines and not self._still_has(name, mark):
                 kept = sum(codec.id_of(line) <= mark.last for line in self._stream_all({name: parts[name]}))
-                suspected.append((name, max(1, mark.lines - kept), mark.last))
+                damaged = sum(not trouble.kept for trouble in parts[name].troubles)  # reported line by line
+                if mark.lines > kept + damaged:
+                    suspected.append((name, mark.lines - kept - damaged, mark.last))
         if not suspected:
             return ()
         # A segment that was rewritten with other columns has its commits at other offsets.

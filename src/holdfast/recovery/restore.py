@@ -186,8 +186,11 @@ def salvage(place: Place, handle_of: Callable[[str], Stream], *, fix: bool = Tru
     return done
 
 
-def restore_cut(place: Place, handle_of: Callable[[str], Stream], *, fix: bool) -> list[Fault]:
-    """Restore segments that lack what their copies have. A missing one was removed by a checkout: see its pin."""
+def restore_cut(
+    place: Place, handle_of: Callable[[str], Stream], known: list[Fault], *, fix: bool
+) -> list[Fault]:
+    """Restore segments that lack what their copies have, beyond the ``known`` damage. A missing one was removed by a
+    checkout: see its pin."""
     done = []
     old = place.clock() - pins.MONTH_MS
     for stream, copy in pins.all_pins(place, pins.COPIES):
@@ -199,10 +202,19 @@ def restore_cut(place: Place, handle_of: Callable[[str], Stream], *, fix: bool) 
         ):
             handle = handle_of(stream)
             with handle.mutex:
-                done += _restore_pinned(place, handle, copy) if fix else _lost(place, handle, copy)
+                found = _restore_pinned(place, handle, copy) if fix else _lost(place, handle, copy)
+            done += [fault for fault in found if fault.done or not _is_reported(fault, known)]
         elif fix and _first_ms(place, copy) < old:
             pins.drop(place, copy)
     return done
+
+
+def _is_reported(fault: Fault, known: list[Fault]) -> bool:
+    """Whether the known faults cover all lost commits of a segment: git has them, or each is an unreadable line."""
+    of_file = [other for other in known if other.where.partition(":")[0] == fault.where]
+    damaged = sum(other.kind == faults.DAMAGED_LINE for other in of_file)
+    behind = any(other.kind == faults.BEHIND_GIT for other in of_file)
+    return behind or damaged >= int(fault.data["commits"])
 
 
 def pinned_sessions(place: Place, handle_of: Callable[[str], Stream], known: set[str]) -> list[str]:

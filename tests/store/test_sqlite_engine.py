@@ -183,9 +183,9 @@ class TestForeignFiles:
 class TestDamage:
     def flip(self, path: str, seq: int) -> None:
         ((line,),) = raw(path, "SELECT line FROM commits WHERE seq = ?", seq)
-        spoilt = bytearray(line)
-        spoilt[len(line) // 2] ^= 1
-        raw(path, "UPDATE commits SET line = ? WHERE seq = ?", bytes(spoilt), seq)
+        damaged = bytearray(line)
+        damaged[len(line) // 2] ^= 1
+        raw(path, "UPDATE commits SET line = ? WHERE seq = ?", bytes(damaged), seq)
 
     @pytest.mark.parametrize("seq", [1, 3, 5])
     def test_a_flipped_bit(self, path: str, store: SqliteStore, seq: int) -> None:
@@ -245,23 +245,23 @@ class TestDamage:
             store.append(USER, saying(str(number) * 100))
         store.close()
         whole = Path(path).read_bytes()
-        told = 0
+        reported = 0
         for page in range(0, len(whole) // 4096, 5):
-            spoilt = bytearray(whole)
-            spoilt[page * 4096 + 100 : page * 4096 + 2000] = b"\xa5" * 1900
-            Path(path).write_bytes(spoilt)
+            damaged = bytearray(whole)
+            damaged[page * 4096 + 100 : page * 4096 + 2000] = b"\xa5" * 1900
+            Path(path).write_bytes(damaged)
             try:
                 store = SqliteStore(path, clock=wall_clock)
-                told += bool(store.check())
+                reported += bool(store.check())
                 store.read(USER)
                 store.append(USER, saying("x"))
             except HoldfastError:
-                told += 1
+                reported += 1
             finally:
                 store.close()
             for name in ("-wal", "-shm"):
                 Path(path + name).unlink(missing_ok=True)
-        assert told >= len(whole) // 4096 // 5
+        assert reported >= len(whole) // 4096 // 5
 
 
 class TestErrors:

@@ -92,10 +92,10 @@ def test_stale_files_come_first_in_the_brief(
     (project / "b.md").unlink()
     for command in ("brief", "resume"):
         assert main([command]) == 0
-        told = capsys.readouterr().out
-        assert told.index("CHANGED «a.md» is changed") < told.index("## Goal")
-        assert told.index("CHANGED «b.md» is gone") < told.index("## Goal")
-        assert "CHANGED «c.md»" not in told
+        output = capsys.readouterr().out
+        assert output.index("CHANGED «a.md» is changed") < output.index("## Goal")
+        assert output.index("CHANGED «b.md» is gone") < output.index("## Goal")
+        assert "CHANGED «c.md»" not in output
 
 
 def test_log_show_and_diff_of_project_and_user(

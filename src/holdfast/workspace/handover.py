@@ -9,7 +9,7 @@ from holdfast.typed import TYPE_CHECKING, Any, Record
 from holdfast.views import parts, seal
 from holdfast.workspace.alerts import alerts
 from holdfast.workspace.discovery import HANDOFF
-from holdfast.workspace.project_files import CONTINUE, ProjectFolder, beside
+from holdfast.workspace.project_files import CONTINUE, ProjectFolder, project_folder_of
 
 if TYPE_CHECKING:
     from holdfast.views.brief import Brief
@@ -62,7 +62,7 @@ def hand_off(
 
     receipt = session.hand_off(message, op=op, expect=expect)
     text = handoff_md(session.peek().state, project_state(session.workspace))
-    folder = beside(session.workspace.where)
+    folder = project_folder_of(session.workspace.where)
     if folder is None:
         return Handover(receipt, text, None, [])
     path, warnings = None, []
@@ -115,7 +115,7 @@ def mark_pause(session: Handle) -> None:
 
     The file only shows what is committed: if it cannot be written, nothing is lost.
     """
-    folder = beside(session.workspace.where)
+    folder = project_folder_of(session.workspace.where)
     if folder is None:
         return
     state = session.peek().state
@@ -139,7 +139,7 @@ def _describes(page: bytes, session: Handle) -> bool:
 
 
 def _folder(workspace: Workspace) -> ProjectFolder:
-    folder = beside(workspace.where)
+    folder = project_folder_of(workspace.where)
     if folder is None:
         raise Unavailable(
             f"{workspace.where} is not in a project folder, so there is no file to write.",

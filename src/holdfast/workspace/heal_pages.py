@@ -18,7 +18,7 @@ from holdfast.views import agents_md, parts, seal
 from holdfast.workspace import publish, scaffold
 from holdfast.workspace.discovery import FOLDER, HANDOFF
 from holdfast.workspace.handover import AGENTS, project_state, refresh_block
-from holdfast.workspace.project_files import CONTINUE, ProjectFolder, beside
+from holdfast.workspace.project_files import CONTINUE, ProjectFolder, project_folder_of
 
 if TYPE_CHECKING:
     from holdfast.workspace.session import Session
@@ -30,7 +30,7 @@ _SIDES = ("local/merge/ours", "local/merge/base", "local/merge/theirs")
 
 def heal_pages(workspace: Workspace) -> list[Fault]:
     """Resolve merge conflicts in our files in the project's folder, and stage them."""
-    folder = beside(workspace.where)
+    folder = project_folder_of(workspace.where)
     if folder is None:
         return []
     in_git = workspace.surroundings.repository is not None
@@ -60,7 +60,7 @@ def _resolve(workspace: Workspace, folder: ProjectFolder, name: str) -> Fault:
 def check_markers(workspace: Workspace, *, fix: bool, but: tuple[str, ...] = ()) -> list[Fault]:
     """Conflict markers that were committed or left in pages and settings. With ``fix``, pages that are views are
     regenerated; files that people edit are left alone. Files in ``but`` are reported elsewhere."""
-    folder = beside(workspace.where)
+    folder = project_folder_of(workspace.where)
     if folder is None:
         return []
     marked = []

@@ -109,7 +109,7 @@ class ProjectFolder:
             raise Forbidden(f"{path} is not a folder of its own; nothing was written.", hint="Move it aside.")
 
 
-def beside(url: str) -> ProjectFolder | None:
+def project_folder_of(url: str) -> ProjectFolder | None:
     """The project folder of a workspace in a ``.state`` folder; None for a database."""
     if os.path.basename(url) == FOLDER and os.path.isabs(url):
         return ProjectFolder(os.path.dirname(url))

@@ -154,12 +154,12 @@ class Workspace:
         seed = (
             blake2b(self._salt() + f"{self.user} {op}".encode()).digest() if op is not None else os.urandom(8)
         )
-        letters = ids.random_text(int.from_bytes(seed[:8], "big"), 8)
+        suffix = ids.random_text(int.from_bytes(seed[:8], "big"), 8)
         if op is not None:
             for stream in self.store.streams(f"sessions/{self.user}/"):
-                if stream.endswith(f"-{letters}"):
+                if stream.endswith(f"-{suffix}"):
                     return Session(self, stream)
-        name = f"{timestamps.iso(wall_clock())[:10]}-{letters}"
+        name = f"{timestamps.iso(wall_clock())[:10]}-{suffix}"
         session = Session(self, session_stream(self.user, name))
 
         def begin(state: dict[str, Any], mint: Any) -> list[codec.Event]:

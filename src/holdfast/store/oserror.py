@@ -1,4 +1,4 @@
-"""What an error of the operating system means to a caller."""
+"""Translating errors of the operating system."""
 
 from __future__ import annotations
 

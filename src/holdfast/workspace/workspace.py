@@ -364,7 +364,7 @@ class Workspace:
             fault for fault in soundness.check(self, fix=fix) if (fault.kind, fault.where) not in known
         ]
         faults += publish.check(self, fix=fix) + secrets_filter.check(self)
-        return faults + check_markers(self, fix=fix) + presence.check(self) + self._hook_errors()
+        return faults + check_markers(self, fix=fix) + presence.check(self, fix=fix) + self._hook_errors()
 
     def _hook_errors(self) -> list[Fault]:
         """What went wrong in hooks, which never say so to the host that calls them."""

@@ -9,8 +9,17 @@ from holdfast.errors import Forbidden, HoldfastError, Unavailable
 _FORBIDDEN = frozenset([errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP])
 
 
-def translate_oserror(error: OSError, what: str) -> HoldfastError:
-    """The error of ours that says what a failed file call means for ``what`` was to be done."""
-    kind = Forbidden if error.errno in _FORBIDDEN else Unavailable
+def is_forbidden(error: OSError) -> bool:
+    """Whether the system refused: to retry does not help."""
+    return error.errno in _FORBIDDEN
+
+
+def translate_oserror(error: OSError, what: str, *, outcome: str = "") -> HoldfastError:
+    """The error of ours that says what a failed file call means for ``what`` was to be done. Only the caller knows the
+    outcome: a read that fails after a commit must not deny the commit."""
+    kind = Forbidden if is_forbidden(error) else Unavailable
     where = f"{what} ({error.filename})" if error.filename else what
-    return kind(f"{where}: {error.strerror}; nothing was stored.")
+    return kind(f"{where}: {error.strerror}{outcome}.")
+
+
+NOTHING_STORED = "; nothing was stored"

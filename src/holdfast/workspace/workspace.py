@@ -123,6 +123,8 @@ class Workspace:
         self.secrets = None if secrets is None else secrets_filter.checked(secrets, "secrets")
         self.channel = channel
         self.new_key: bytes | None = None
+        self.written = ""
+        """The stream of the last commit of this process; empty if there is none."""
         self.by = str(secrets_filter.passed_value(self, checked_text(by, "actor", cap=NAME_CAP), "actor")[0])
         self._stale: dict[str, Handle] = {}
         self._published = 0
@@ -391,6 +393,7 @@ class Workspace:
 
     def changed(self, handle: Handle) -> None:
         """Internal: a commit was made. Its views are regenerated at most once a second, and on close."""
+        self.written = handle.stream
         self._stale[handle.stream] = handle
         if self.new_key is not None:
             secrets_filter.keep_key(self)

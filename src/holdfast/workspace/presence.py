@@ -225,6 +225,10 @@ class Presence:
 
     def _plain(self, path: str) -> str:
         """A path relative to the top of the worktree: the same in all worktrees of the repository."""
+        try:
+            path.encode()
+        except UnicodeEncodeError:
+            raise Refused("The path is not valid Unicode; nothing was claimed.") from None
         inside = os.path.relpath(os.path.abspath(path), self._top)
         if inside.split(os.sep)[0] == os.pardir:
             raise Refused(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from holdfast.errors import Forbidden, Hint, HoldfastError, Unavailable, UnknownOutcome, Use
 
 _CHECK = Hint(
@@ -33,6 +35,8 @@ def explain(error: Exception) -> HoldfastError | None:
         kind = Forbidden if is_forbidden(error) else UnknownOutcome
         where = f"{error.filename}: " if isinstance(error.filename, str) else ""
         return kind(f"The command failed: {where}{error.strerror or error}.", hint=_CHECK)
+    if isinstance(error, AttributeError) and isinstance(error.obj, type(sys)):
+        error = ImportError(str(error))  # its import had failed half-way
     if isinstance(error, ImportError):
         return UnknownOutcome(f"A part of holdfast or Python cannot be loaded ({error}).", hint=_CHECK)
     if isinstance(error, MemoryError):

@@ -357,7 +357,7 @@ class Workspace:
 
     def doctor(self, *, fix: bool = False) -> list[Fault]:
         """Everything that is wrong in the workspace; with ``fix``, repair what can be repaired without loss."""
-        from holdfast.workspace import presence, soundness
+        from holdfast.workspace import disk, presence, soundness
         from holdfast.workspace.heal_pages import check_markers
 
         faults = self.store.check(fix=fix)
@@ -366,7 +366,8 @@ class Workspace:
             fault for fault in soundness.check(self, fix=fix) if (fault.kind, fault.where) not in known
         ]
         faults += publish.check(self, fix=fix) + secrets_filter.check(self)
-        return faults + check_markers(self, fix=fix) + presence.check(self, fix=fix) + self._hook_errors()
+        faults += check_markers(self, fix=fix) + presence.check(self, fix=fix) + disk.check(self)
+        return faults + self._hook_errors()
 
     def _hook_errors(self) -> list[Fault]:
         """What went wrong in hooks, which never say so to the host that calls them."""

@@ -101,7 +101,9 @@ class FilesStore(FilesEngine):
             else:
                 faults += restore.salvage(self._place, self._handle, fix=False)
             streams = sorted({*self.streams(), *self.archived()})
-            return faults + fsck.check_streams(self._place, streams, self._handle, fix=fix)
+            faults += fsck.check_streams(self._place, streams, self._handle, fix=fix)
+            # After git was asked: what it has needs no copy.
+            return faults + restore.restore_cut(self._place, self._handle, faults, fix=fix)
         except OSError as error:
             raise translate_oserror(error, self.root) from error
 

@@ -155,7 +155,7 @@ def salvage(place: Place, handle_of: Callable[[str], Stream], *, fix: bool = Tru
     from holdfast.store.files import replay
 
     replay.recover_all(place, handle_of)
-    done = _restore_cut(place, handle_of, fix=fix)
+    done: list[Fault] = []
     if place.head.is_replaying():
         return done
     links = pins.links(place)
@@ -187,8 +187,11 @@ def salvage(place: Place, handle_of: Callable[[str], Stream], *, fix: bool = Tru
     return done
 
 
-def _restore_cut(place: Place, handle_of: Callable[[str], Stream], *, fix: bool) -> list[Fault]:
-    """Segments that lost what their copies have. One that is gone went with a checkout: its link is what counts."""
+def restore_cut(
+    place: Place, handle_of: Callable[[str], Stream], known: list[Fault], *, fix: bool
+) -> list[Fault]:
+    """Segments that lost what their copies have, beyond the damage that is ``known``. One that is gone went with a
+    checkout: its link is what counts."""
     done = []
     old = place.clock() - pins.MONTH_MS
     for stream, copy in pins.links(place, pins.COPIES):
@@ -200,10 +203,20 @@ def _restore_cut(place: Place, handle_of: Callable[[str], Stream], *, fix: bool)
         ):
             handle = handle_of(stream)
             with handle.mutex:
-                done += _bring_back(place, handle, copy) if fix else _lost(place, handle, copy)
+                found = _bring_back(place, handle, copy) if fix else _lost(place, handle, copy)
+            done += [fault for fault in found if fault.done or not _is_told(fault, known)]
         elif fix and _first_ms(place, copy) < old:
             pins.drop(place, copy)
     return done
+
+
+def _is_told(fault: Fault, known: list[Fault]) -> bool:
+    """Whether all lost commits of a segment are among the faults that are known: git has them, or each is a line that
+    cannot be read."""
+    of_file = [other for other in known if other.where.partition(":")[0] == fault.where]
+    damaged = sum(other.kind == faults.DAMAGED_LINE for other in of_file)
+    behind = any(other.kind == faults.BEHIND_GIT for other in of_file)
+    return behind or damaged >= int(fault.data["commits"])
 
 
 def pinned_sessions(place: Place, handle_of: Callable[[str], Stream], known: set[str]) -> list[str]:

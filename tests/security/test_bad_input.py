@@ -383,11 +383,11 @@ def test_every_error_has_a_code_a_status_and_a_hint() -> None:
     assert json.dumps(Refused("x", hint="y").as_json()["hint"]) == '"y"'
 
 
-CLI = [sys.executable, "-c", "from holdfast.edge.cli import script; script()"]
+SCRIPT = [sys.executable, "-c", "from holdfast.edge.cli import script; script()"]
 
 
 def _said(*words: str | bytes) -> tuple[int, str]:
-    done = subprocess.run([*CLI, *words], capture_output=True)
+    done = subprocess.run([*SCRIPT, *words], capture_output=True)
     said = (done.stdout + done.stderr).decode("utf-8", "replace")
     assert "Traceback" not in said, said
     return done.returncode, said

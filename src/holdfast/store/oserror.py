@@ -1,4 +1,4 @@
-"""What an error of the operating system means to a caller."""
+"""Translating errors of the operating system."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def is_forbidden(error: OSError) -> bool:
 
 
 def translate_oserror(error: OSError, what: str, *, outcome: str = "") -> HoldfastError:
-    """The error of ours that says what a failed file call means for ``what`` was to be done. Only the caller knows the
+    """The holdfast error for a failed file call. Only the caller knows the
     outcome: a read that fails after a commit must not deny the commit."""
     kind = Forbidden if is_forbidden(error) else Unavailable
     where = f"{what} ({error.filename})" if error.filename else what

@@ -1,7 +1,7 @@
 """The command line: ``holdfast COMMAND …``.
 
-Each command lives in the module of its group and is imported only when it is called: starting up must cost no
-more than the one command needs. A command parses, calls one library method, and returns what to print.
+Each command is in the module of its group and is imported only when it is called: starting up must cost no more than
+the one command needs. A command parses, calls one library method, and returns what to print.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def __getattr__(name: str) -> Any:
 
 
 def script() -> NoReturn:
-    """The installed command. It ends at once: taking the interpreter down in order costs a tenth of a command."""
+    """The installed command. It exits immediately: an orderly interpreter shutdown costs a tenth of a command."""
     is_hook = sys.argv[1:2] == ["hook"] and "--help" not in sys.argv and "-h" not in sys.argv
     status = _hook() if is_hook else main()
     try:
@@ -56,7 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return _run(given, as_json)
     except BrokenPipeError:
-        # The reader went away (a pager, head): no error, and nothing more to say.
+        # The reader closed the pipe (a pager, head): no error, and nothing more to print.
         return _silenced()
     except KeyboardInterrupt:
         return 130
@@ -110,7 +110,7 @@ def _open_standard_streams() -> None:
 
 
 def _prepare_output() -> None:
-    """Whatever the terminal can show, an answer must not fail when its command is done."""
+    """Whatever the terminal can show, printing must not fail after the command has succeeded."""
     for stream in (sys.stdout, sys.stderr):
         encoding = getattr(stream, "encoding", None)
         if encoding and encoding.lower() not in ("utf-8", "utf8") and hasattr(stream, "reconfigure"):
@@ -143,7 +143,7 @@ def _crash(error: Exception, as_json: bool) -> int:
 
 
 _LEADING = ("--json", "--workspace", "--session", "--op", "--expect", "--allow-secret", "-h", "--help")
-"""Options that may stand before the command."""
+"""Options that may come before the command."""
 
 
 def _dispatch(given: list[str]) -> int:
@@ -169,7 +169,7 @@ def _dispatch(given: list[str]) -> int:
 
 
 def _check_leading(leading: list[str], name: str | None) -> None:
-    """Refuse what stands before the command and means nothing there."""
+    """Refuse options before the command that have no meaning there."""
     from holdfast.edge.cli import overview
     from holdfast.edge.cli.table import COMMANDS
 

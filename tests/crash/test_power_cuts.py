@@ -6,9 +6,11 @@ import os
 
 import pytest
 
+from holdfast.store.faults import FAST_COMMITS
 from holdfast.testing import scale
 from holdfast.testing.crash.power_cut import MODES, LoopDisk, missing
 from holdfast.testing.crash.run import CARELESS, torture
+from holdfast.workspace.setup import init_workspace
 
 pytestmark = [pytest.mark.power_cut, pytest.mark.timeout(900)]
 
@@ -73,3 +75,17 @@ def test_a_cut_takes_what_was_not_synced() -> None:
         disk.mount()
         with open(path, "rb") as file:
             assert file.read() == b"synced\n"
+
+
+@pytest.mark.parametrize("features", ["fast_commit", "^fast_commit"])
+def test_doctor_names_a_disk_with_fast_commits(features: str) -> None:
+    """On an ext4 with fast commits doctor names the device; on one without it says nothing."""
+    with LoopDisk(features=features) as disk:
+        disk.mount()
+        with open(os.path.join(disk.top, "f"), "wb") as file:
+            file.write(b"synced")
+            file.flush()
+            os.fsync(file.fileno())
+        with init_workspace(disk.top) as workspace:
+            found = [fault.where for fault in workspace.doctor() if fault.kind == FAST_COMMITS]
+        assert found == ([disk.device] if features == "fast_commit" else [])

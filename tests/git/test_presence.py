@@ -209,3 +209,57 @@ def test_where_the_git_directory_cannot_be_written_it_is_local(repository: Path)
         assert not presence.folder.shared
         assert len(presence.who()) == 1
     assert (repository / ".state" / "local" / "presence" / "agents").is_dir()
+
+
+RECORDS = {
+    "only claims": b'{"claims": {"a.txt": "2026-01-21T10:00:00.000Z"}}\n',
+    "cut off": b'{"by": "ann", "wor',
+    "empty": b"",
+    "not an object": b"[1]\n",
+    "not UTF-8": b"\xff\xfe\n",
+    "a field of the wrong type": b'{"by": 1, "user": "a", "worktree": "/x", "since": "s", "process": [], "claims": []}',
+}
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_record_that_is_not_whole_disturbs_nobody(
+    repository: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A record of another agent that is not whole is skipped by every command, named by doctor and removed by --fix."""
+    assert main(["start", "goal"]) == 0
+    assert main(["claim", "mine.txt"]) == 0
+    folder = repository / ".git" / "holdfast" / "presence"
+    broken = folder / "agents" / "0123456789abcdef"
+    broken.write_bytes(RECORDS[name])
+    lease = folder / "leases" / "alice+2026-01-21-a1b2c3d4"
+    lease.parent.mkdir(exist_ok=True)
+    lease.write_bytes(RECORDS[name])
+    for command in (["brief"], ["resume"], ["who"], ["claim", "other.txt"], ["status"], ["release"]):
+        assert main(command) == 0, command
+    capsys.readouterr()
+    main(["doctor", "--json"])
+    kinds = [fault["kind"] for fault in json.loads(capsys.readouterr().out)["faults"]]
+    assert kinds.count("malformed-presence") == 2
+    main(["doctor", "--fix"])
+    assert not broken.exists()
+    assert not lease.exists()
+    assert len(list((folder / "agents").iterdir())) == 1
+
+
+def test_a_record_that_the_disk_does_not_give_keeps_its_claims(repository: Path) -> None:
+    """If the own record cannot be read, a claim is refused with one sentence instead of replacing the record."""
+    with holdfast.open() as workspace:
+        presence = workspace.presence
+        presence.claim(["a.txt"])
+        (record,) = (repository / ".git" / "holdfast" / "presence" / "agents").iterdir()
+        before = record.read_bytes()
+        record.unlink()
+        record.mkdir()  # reading it fails: it is a folder
+        with pytest.raises(holdfast.Unavailable):
+            presence.claim(["b.txt"])
+        assert presence.who() == []
+        record.rmdir()
+        record.write_bytes(before)
+        presence.claim(["b.txt"])
+        (me,) = presence.who()
+        assert sorted(me["claims"]) == ["a.txt", "b.txt"]

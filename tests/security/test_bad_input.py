@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -380,3 +381,48 @@ def test_every_error_has_a_code_a_status_and_a_hint() -> None:
             assert word not in hints.text(kind.hint)
     assert isinstance(Refused("x"), HoldfastError)
     assert json.dumps(Refused("x", hint="y").as_json()["hint"]) == '"y"'
+
+
+SCRIPT = [sys.executable, "-c", "from holdfast.edge.cli import script; script()"]
+
+
+def _said(*words: str | bytes) -> tuple[int, str]:
+    done = subprocess.run([*SCRIPT, *words], capture_output=True)
+    said = (done.stdout + done.stderr).decode("utf-8", "replace")
+    assert "Traceback" not in said, said
+    return done.returncode, said
+
+
+def test_verify_of_a_session_without_a_readable_commit(project: Path, session: holdfast.Session) -> None:
+    """A session whose segments were emptied has no time of its last commit: verify goes on to the others."""
+    session.workspace.close()
+    for path in (project / ".state" / "events").rglob("*.jsonl"):
+        path.write_bytes(b"")
+    shutil.rmtree(project / ".state" / "local")
+    status, _ = _said("verify")
+    assert status in (0, 1)
+
+
+@pytest.mark.parametrize(
+    "where", ["file:///%00", "x" * 5_000, "file:///%ff", "sqlite:///" + "x" * 300, b"\xff"]
+)
+def test_an_odd_workspace(project: Path, where: str | bytes) -> None:
+    """A workspace that cannot exist is answered with one sentence."""
+    status, said = _said("sessions", "--workspace", where)
+    assert status == 0 or said.startswith("holdfast: ")
+
+
+def test_a_claim_that_is_not_unicode(project: Path) -> None:
+    """A path that is not valid UTF-8 is refused, and presence stays readable."""
+    status, said = _said("claim", b"a\xff")
+    assert (status, said) == (1, "holdfast: The path is not valid Unicode; nothing was claimed.\n")
+    assert _said("who")[0] == 0
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 100_000, "a = " + "{b=" * 100_000], ids=["lists", "tables"])
+def test_settings_that_are_nested_too_deep(project: Path, text: str) -> None:
+    """A config.toml that no reader can follow is reported like any other that is not TOML."""
+    (project / ".state" / "config.toml").write_text(text)
+    status, said = _said("doctor")
+    assert status
+    assert "config.toml" in said

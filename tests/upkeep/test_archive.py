@@ -353,3 +353,19 @@ def test_a_folder_in_history_that_is_no_archive_is_left_alone(project: Path) -> 
         assert upkeep.archived(workspace) == []
         workspace.doctor(fix=True)
     assert not (folder / "stream").exists()
+
+
+def test_status_after_an_archive_that_was_cut_short(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A death between the commit and the move leaves the pointer: status says archived, not working."""
+    from holdfast.edge.cli import main
+
+    with holdfast.open() as workspace:
+        session = workspace.start("goal")
+        session.commit(lambda state, mint: session_rules.archive(state))
+    capsys.readouterr()
+    assert main(["status"]) == 0
+    said = capsys.readouterr().out
+    assert ", archived\n" in said
+    assert "working" not in said

@@ -95,6 +95,8 @@ def _present(workspace: Workspace) -> dict[str, set[str]]:
 def _tasks(session: Session, now: int, silent: int, states: set[str]) -> Iterator[Finding]:
     """A worker that is known to be gone has stopped, however recently it wrote; one that is alive has not."""
     state = session.peek().state
+    if not state["updated"]:
+        return  # no commit can be read
     if state["completed"] or state["paused"] or states & {"alive", "elsewhere"}:
         return
     quiet = now - timestamps.parse(state["updated"])

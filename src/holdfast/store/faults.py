@@ -94,6 +94,10 @@ INVALID_SETTINGS = "invalid-settings"
 """A setting in config.toml that is not allowed. Data: ``problem``."""
 LOCAL_PRESENCE = "local-presence"
 """Presence is not shared because the git directory is not writable."""
+MALFORMED_PRESENCE = "malformed-presence"
+"""The record of an agent or a lease that is not whole. Nobody uses it."""
+FAST_COMMITS = "fast-commits"
+"""The workspace is on an ext4 with fast commits, where a power cut can take what was synced last."""
 HOOK_ERRORS = "hook-errors"
 """Errors in hooks of agent hosts. Data: ``errors``, ``last``."""
 
@@ -204,6 +208,8 @@ _WHAT: dict[str, str | Callable[[Data], str]] = {
     NOT_STAGED: "git did not stage the healed files",
     INVALID_SETTINGS: _problem,
     LOCAL_PRESENCE: "the git directory cannot be written, so other worktrees do not see who works here",
+    MALFORMED_PRESENCE: "this presence record is not whole",
+    FAST_COMMITS: "this ext4 uses fast commits: a power cut can take the last commit, although it was synced",
     HOOK_ERRORS: _hook_errors,
 }
 
@@ -252,6 +258,8 @@ _REMEDY: dict[str, Hint | Callable[[Data], Hint]] = {
     NOT_STAGED: Hint("stage them with `git add`"),
     INVALID_SETTINGS: Hint("correct it; until then nothing is written"),
     LOCAL_PRESENCE: Hint("to share it, allow writing to holdfast/ in the git directory"),
+    MALFORMED_PRESENCE: Hint("not used; ", Use("doctor.fix"), " removes it"),
+    FAST_COMMITS: Hint("`tune2fs -O ^fast_commit` on the unmounted device switches them off"),
     HOOK_ERRORS: Hint("fix the cause, then remove the file"),
 }
 

@@ -84,6 +84,8 @@ def file_path(where: str) -> str:
     if not rest:
         raise Usage("A file URL names a folder.")
     path = _unquoted(rest)
+    if "\0" in path:
+        raise Usage("The path of a file URL has no zero byte in it.")
     return f"./{path}" if is_url(path) else path
 
 

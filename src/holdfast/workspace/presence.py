@@ -18,6 +18,7 @@ from holdfast.typed import TYPE_CHECKING, Any, Record
 from holdfast.workspace import discovery
 from holdfast.workspace.clock import wall_clock
 from holdfast.workspace.presence_folder import (
+    Hold,
     Process,
     SharedFolder,
     agent,
@@ -61,7 +62,7 @@ class Lease(Record):
 
     def check(self) -> None:
         """Raise ``LeaseLost`` unless this lease is still valid."""
-        record = self.presence.folder.get(f"leases/{self.name}")
+        record = _lease(self.presence.folder.get(f"leases/{self.name}"))
         if (
             record is None
             or record["number"] != self.number
@@ -73,7 +74,7 @@ class Lease(Record):
     def release(self) -> None:
         """Release the lease; harmless if it is lost already."""
         with self.presence.folder.held(f"leases/{self.name}"):
-            record = self.presence.folder.get(f"leases/{self.name}")
+            record = _lease(self.presence.folder.get_to_change(f"leases/{self.name}"))
             if record is not None and record["number"] == self.number:
                 self.presence.folder.put(f"leases/{self.name}", {**record, "holder": None}, sync=True)
 
@@ -106,34 +107,59 @@ class Presence:
         now = wall_clock()
         name = f"agents/{self._me}"
         age = self.folder.age_ms(name, now)
-        known = self.folder.get(name)
+        known = self._agent(self.folder.get(name))
         if known and age is not None and age < FRESH_MS and (session is None or known["session"] == session):
             return
-        with self.folder.held("claims"):  # another command of this agent may be claiming
-            record = self.folder.get(name) or {"since": timestamps.iso(now), "claims": {}}
-            self.folder.put(
-                name,
-                {
-                    **record,
-                    "by": self._workspace.by,
-                    "user": self._workspace.user,
-                    "session": session or record.get("session"),
-                    "worktree": self._root,
-                    "process": list(self.process),
-                    "seen": timestamps.iso(now),
-                },
-            )
+        with self._held("claims"):  # another command of this agent may be claiming
+            self._put_agent(self._mine(), session)
+
+    def _mine(self) -> dict[str, Any]:
+        """The record of this agent, to be changed; a new one if there is none."""
+        known = self._agent(self.folder.get_to_change(f"agents/{self._me}"))
+        return known or {"since": timestamps.iso(wall_clock()), "claims": {}, "session": None}
+
+    def _put_agent(self, record: dict[str, Any], session: str | None = None) -> None:
+        """Replace the record of this agent by a whole one."""
+        whole = {
+            **record,
+            "by": self._workspace.by,
+            "user": self._workspace.user,
+            "session": session or record["session"],
+            "worktree": self._root,
+            "process": list(self.process),
+            "seen": timestamps.iso(wall_clock()),
+        }
+        try:
+            self.folder.put(f"agents/{self._me}", whole)
+        except OSError as error:
+            raise _unwritten(error) from error
+
+    def _held(self, name: str) -> Hold:
+        try:
+            return self.folder.held(name)
+        except OSError as error:
+            raise _unwritten(error) from error
+
+    @staticmethod
+    def _agent(record: dict[str, Any] | None) -> dict[str, Any] | None:
+        """The record of an agent; None if it is not a whole one: others must not fail over it."""
+        return record if record is not None and is_agent(record) else None
 
     def who(self) -> list[dict[str, Any]]:
         """All agents, with ``state`` alive, gone or elsewhere (on another machine: unknown from here)."""
         found = []
         for name in self.folder.names("agents"):
-            record = self.folder.get(f"agents/{name}") or self.folder.get_other(f"agents/{name}")
+            record = self._agent(self.folder.get(f"agents/{name}")) or self._agent(
+                self.folder.get_other(f"agents/{name}")
+            )
             if record is None or self._is_foreign(record):
                 continue
             state = _STATES[self._is_alive(record)]
             if state == "gone" and self._is_old(record):
-                self.folder.put(f"agents/{name}", None)
+                try:
+                    self.folder.put(f"agents/{name}", None)
+                except OSError:
+                    pass  # it is removed another time
                 continue
             found.append({**record, "state": state, "me": name == self._me})
         return sorted(found, key=lambda record: str(record["seen"]), reverse=True)
@@ -169,7 +195,7 @@ class Presence:
         """
         wanted = passed_value(self._workspace, [self._plain(path) for path in paths], "path")[0]
         self.beat()
-        with self.folder.held("claims"):
+        with self._held("claims"):
             taken = [
                 {"path": path, "claimed": other, "by": record["by"], "since": since, "state": record["state"]}
                 for record in self.who()
@@ -180,26 +206,29 @@ class Presence:
             ]
             if taken and not anyway:
                 return taken
-            mine = self.folder.get(f"agents/{self._me}") or {}
+            mine = self._mine()
             now = timestamps.iso(wall_clock())
-            claims = {**dict.fromkeys(wanted, now), **mine.get("claims", {})}
-            self.folder.put(f"agents/{self._me}", {**mine, "claims": claims})
+            self._put_agent({**mine, "claims": {**dict.fromkeys(wanted, now), **mine["claims"]}})
         return taken
 
     def release(self, paths: list[str] | None = None) -> list[str]:
         """Release claimed paths, or all of them; returns which."""
-        with self.folder.held("claims"):
-            mine = self.folder.get(f"agents/{self._me}")
-            if mine is None:
+        with self._held("claims"):
+            mine = self._mine()
+            if not mine["claims"]:
                 return []
             wanted = None if paths is None else {self._plain(path) for path in paths}
             given = [path for path in mine["claims"] if wanted is None or path in wanted]
             left = {path: since for path, since in mine["claims"].items() if path not in given}
-            self.folder.put(f"agents/{self._me}", {**mine, "claims": left})
+            self._put_agent({**mine, "claims": left})
         return given
 
     def _plain(self, path: str) -> str:
         """A path relative to the top of the worktree: the same in all worktrees of the repository."""
+        try:
+            path.encode()
+        except UnicodeEncodeError:
+            raise Refused("The path is not valid Unicode; nothing was claimed.") from None
         inside = os.path.relpath(os.path.abspath(path), self._top)
         if inside.split(os.sep)[0] == os.pardir:
             raise Refused(
@@ -214,8 +243,8 @@ class Presence:
         """Take the lease on a session (``user/id``) that is free, or held by this process or a dead one. ``anyway``:
         also one whose holder may be alive on another machine."""
         name = session.replace("/", "+")
-        with self.folder.held(f"leases/{name}"):
-            record = self.folder.get(f"leases/{name}")
+        with self._held(f"leases/{name}"):
+            record = _lease(self.folder.get_to_change(f"leases/{name}"))
             number = record["number"] if record else 0
             if record and self.is_mine(record["holder"]) and not self.is_outrun(name, number):
                 return Lease(self, name, number)
@@ -240,7 +269,7 @@ class Presence:
     def _leases(self, name: str) -> list[dict[str, Any]]:
         """The records of a lease: one, or two if not all agents of this worktree can write to the same folder."""
         found = (self.folder.get(f"leases/{name}"), self.folder.get_other(f"leases/{name}"))
-        return [record for record in found if record is not None]
+        return [record for record in map(_lease, found) if record is not None]
 
     def _refuse(self, session: str, holder: dict[str, Any] | None, *, anyway: bool) -> None:
         if holder is None or self.is_mine(holder) or self._is_foreign(holder):
@@ -271,7 +300,7 @@ class Presence:
 
     def is_outrun(self, name: str, number: int) -> bool:
         """Whether an agent that writes to the other folder has a lease with this number or a later one."""
-        other = self.folder.get_other(f"leases/{name}")
+        other = _lease(self.folder.get_other(f"leases/{name}"))
         holder = other["holder"] if other else None
         return bool(other and holder and other["number"] >= number and not self._is_foreign(holder))
 
@@ -289,19 +318,76 @@ class Presence:
         return {**record["holder"], "number": record["number"], "state": state}
 
 
-def check(workspace: Workspace) -> list[Fault]:
-    """Whether the agents in other worktrees of the repository can be seen from here."""
+def _unwritten(error: OSError) -> Unavailable:
+    return Unavailable(f"Presence cannot be written ({error.strerror}).")
+
+
+def is_agent(record: dict[str, Any]) -> bool:
+    """Whether a record of an agent is whole: each field that a reader uses is there, with its type."""
+    claims, session = record.get("claims"), record.get("session")
+    return (
+        all(isinstance(record.get(field), str) for field in ("by", "user", "worktree", "since"))
+        and _is_timestamp(record.get("seen"))
+        and isinstance(record.get("process"), list)
+        and (session is None or isinstance(session, str))
+        and isinstance(claims, dict)
+        and all(isinstance(since, str) for since in claims.values())
+    )
+
+
+def _is_timestamp(value: Any) -> bool:
+    try:
+        timestamps.from_iso(value)
+    except (TypeError, ValueError, AttributeError, HoldfastError):
+        return False
+    return True
+
+
+def is_lease(record: dict[str, Any]) -> bool:
+    """Whether the record of a lease is whole."""
+    number, holder = record.get("number"), record.get("holder")
+    return (
+        isinstance(number, int)
+        and not isinstance(number, bool)
+        and (
+            holder is None
+            or (
+                isinstance(holder, dict)
+                and all(isinstance(holder.get(field), str) for field in ("by", "since", "worktree"))
+                and isinstance(holder.get("process"), list)
+            )
+        )
+    )
+
+
+def _lease(record: dict[str, Any] | None) -> dict[str, Any] | None:
+    return record if record is not None and is_lease(record) else None
+
+
+def check(workspace: Workspace, *, fix: bool = False) -> list[Fault]:
+    """Whether the agents in other worktrees of the repository can be seen from here, and every record that is not
+    whole; with ``fix`` it is removed."""
+    from holdfast.store.faults import LOCAL_PRESENCE, MALFORMED_PRESENCE, REMOVED
+
     store = git_backed(workspace.store)
-    if store is None or not store.in_git:
+    if store is None:
         return []
     try:
-        if workspace.presence.folder.shared:
-            return []
-    except HoldfastError:
-        pass
-    from holdfast.store.faults import LOCAL_PRESENCE
-
-    return [Fault(LOCAL_PRESENCE, "", "local/presence", harmless=True)]
+        folder = workspace.presence.folder
+        found = folder.malformed("agents", is_agent) + folder.malformed("leases", is_lease)
+        faults = []
+        for path in found:
+            if fix:
+                folder.remove(path)
+            shown = os.path.relpath(path, workspace.presence.folder.path)
+            done = REMOVED if fix else ""
+            faults.append(Fault(MALFORMED_PRESENCE, "", f"presence/{shown}", done=done, harmless=True))
+        is_shared = folder.shared
+    except (HoldfastError, OSError):
+        faults, is_shared = [], False
+    if not store.in_git or is_shared:
+        return faults
+    return [*faults, Fault(LOCAL_PRESENCE, "", "local/presence", harmless=True)]
 
 
 def of_agent(workspace: Workspace) -> Presence:

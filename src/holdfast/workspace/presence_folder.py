@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 
 from holdfast.core.stream import checked_note
 from holdfast.fs import durable, posix
@@ -16,9 +17,10 @@ from holdfast.fs.port import LOCK_EX, FileSystem
 from holdfast.fs.process import Process, agent, identify, is_alive, is_kin, program
 from holdfast.fs.symlinks import reject_symlinks
 from holdfast.git.refs import Repository, find_repository
+from holdfast.store.oserror import translate_oserror
 from holdfast.typed import Any
 
-__all__ = ["Process", "SharedFolder", "agent", "identify", "is_alive", "is_kin", "program"]
+__all__ = ["Hold", "Process", "SharedFolder", "agent", "identify", "is_alive", "is_kin", "program"]
 
 
 class SharedFolder:
@@ -62,6 +64,42 @@ class SharedFolder:
     def get(self, name: str) -> dict[str, Any] | None:
         """The record, or None; one that cannot be read counts as none."""
         return self._read(self._at(name))
+
+    def get_to_change(self, name: str) -> dict[str, Any] | None:
+        """The record that is about to be replaced: if it is there and the disk does not give it, this fails, because
+        what it holds would be lost."""
+        path = self._at(name)
+        try:
+            durable.read_whole(self._fs, path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise translate_oserror(error, "presence") from error
+        return self._read(path)
+
+    def malformed(self, under: str, is_valid: Callable[[dict[str, Any]], bool]) -> list[str]:
+        """The paths of all records in a folder, in both places, that can be read and are not valid."""
+        found = []
+        for folder in filter(None, (self.path, self._other)):
+            for name in durable.names_in(self._fs, os.path.join(folder, under)):
+                path = os.path.join(folder, under, name)
+                if durable.TEMP_MARK in name or name.endswith(".lock"):
+                    continue
+                try:
+                    durable.read_whole(self._fs, path)
+                except OSError:
+                    continue  # removed meanwhile, or a disk that may give it later
+                record = self._read(path)
+                if record is None or not is_valid(record):
+                    found.append(path)
+        return found
+
+    def remove(self, path: str) -> None:
+        """Remove a record that ``malformed`` has found."""
+        try:
+            self._fs.unlink(path)
+        except FileNotFoundError:
+            pass
 
     def get_other(self, name: str) -> dict[str, Any] | None:
         """The record of that name in the folder of this worktree's agents with other permissions."""

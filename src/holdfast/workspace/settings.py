@@ -22,7 +22,7 @@ def read(root: str, fs: FileSystem = posix) -> dict[str, Any]:
 
     try:
         return tomllib.loads(data.decode())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Usage(
             f"{NAME} cannot be read: {error}.", hint=f"Fix {NAME} in {root} and retry. Nothing was written."
         ) from None

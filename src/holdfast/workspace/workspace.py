@@ -123,6 +123,8 @@ class Workspace:
         self.secrets = None if secrets is None else secrets_filter.checked(secrets, "secrets")
         self.channel = channel
         self.new_key: bytes | None = None
+        self.written = ""
+        """The stream of the last commit of this process; empty if there is none."""
         self.by = str(secrets_filter.passed_value(self, checked_text(by, "actor", cap=NAME_CAP), "actor")[0])
         self._stale: dict[str, Handle] = {}
         self._published = 0
@@ -365,14 +367,15 @@ class Workspace:
 
     def doctor(self, *, fix: bool = False) -> list[Fault]:
         """Everything that is wrong in the workspace; with ``fix``, repair what can be repaired without loss."""
-        from holdfast.workspace import presence, soundness
+        from holdfast.workspace import disk, presence, soundness
         from holdfast.workspace.heal_pages import check_markers
 
         faults = self.store.check(fix=fix)
         known = {fault.where for fault in faults}  # a lost commit that the store's own check has reported
         faults += [fault for fault in soundness.check(self, fix=fix) if fault.where not in known]
         faults += publish.check(self, fix=fix) + secrets_filter.check(self)
-        return faults + check_markers(self, fix=fix) + presence.check(self) + self._hook_errors()
+        faults += check_markers(self, fix=fix) + presence.check(self, fix=fix) + disk.check(self)
+        return faults + self._hook_errors()
 
     def _hook_errors(self) -> list[Fault]:
         """Errors in hooks, which hooks never report to the host that calls them."""
@@ -399,6 +402,7 @@ class Workspace:
 
     def changed(self, handle: Handle) -> None:
         """Internal: a commit was written. Its views are regenerated at most once a second, and on close."""
+        self.written = handle.stream
         self._stale[handle.stream] = handle
         if self.new_key is not None:
             secrets_filter.keep_key(self)

@@ -260,10 +260,37 @@ def run(name: str, command: Command, given: list[str]) -> int:
         return int(stop.code or 0)
     output = command.run(arguments)
     if arguments.json:
-        sys.stdout.write(as_text({"ok": output.status == 0, **output.data}))
+        _print(as_text({"ok": output.status == 0, **output.data}))
     elif output.text:
-        sys.stdout.write(output.text.rstrip("\n") + "\n")
+        _print(output.text.rstrip("\n") + "\n")
     return output.status
+
+
+def _print(text: str) -> None:
+    """Write the answer of a command that is done."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        from holdfast.edge.cli.crash import AnswerLost
+
+        raise AnswerLost(f"The answer cannot be written: {error.strerror}.") from error
+
+
+_opened: Workspace | None = None
+
+
+def written() -> str:
+    """The stream to which this command has written so far; empty if it has written nothing."""
+    return _opened.written if _opened is not None else ""
+
+
+def begin() -> None:
+    """A new command: it has written nothing yet."""
+    global _opened
+    _opened = None
 
 
 def open_here(arguments: argparse.Namespace) -> Workspace:
@@ -272,7 +299,9 @@ def open_here(arguments: argparse.Namespace) -> Workspace:
 
     origin = "agent" if os.environ.get("HOLDFAST_AGENT") else "human"
     secrets = "allow" if getattr(arguments, "allow_secret", False) else None
-    return open_workspace(arguments.workspace, origin=origin, secrets=secrets, channel="cli")
+    global _opened
+    _opened = open_workspace(arguments.workspace, origin=origin, secrets=secrets, channel="cli")
+    return _opened
 
 
 def done(text: str, receipt: Receipt, **more: Any) -> Output:

@@ -66,7 +66,8 @@ def _status_text(session: Session, shown: dict[str, Any]) -> str:
     version = session.peek().version
     head = [
         paint(clean(shown["goal"], 300), "bold"),
-        f"session  {session.user}/{session.id}, version {version}, {clean(shown['status'], 40)}",
+        f"session  {session.user}/{session.id}, version {version}, "
+        f"{'archived' if shown['archived_at'] else clean(shown['status'], 40)}",
     ]
     rest = [*_place_lines(shown), *_decision_lines(shown), *_open_lines(shown), *_other_lines(shown)]
     rest.append(f"last     {when(shown['updated_at'])} by {clean(shown['updated_by'], 60)}")

@@ -161,7 +161,7 @@ def _toml(text: str) -> dict[str, Any]:
 
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise Refused(f"it is not TOML ({error})") from None
 
 

@@ -36,6 +36,8 @@ _SHUTDOWN = 0x8004587D  # EXT4_IOC_SHUTDOWN
 _NO_LOG_FLUSH = 2  # EXT4_GOING_FLAGS_NOLOGFLUSH
 _LAZY = 2  # MNT_DETACH
 _ROUNDS_PER_PLACE = 25
+_PATIENCE = 60
+"""Seconds after which a process that acknowledges nothing counts as stuck."""
 
 
 def missing() -> str:
@@ -86,7 +88,7 @@ def _remove_leftovers() -> None:
 class LoopDisk:
     """A separate ext4 file system; always unmounted and detached at the end."""
 
-    def __init__(self, *, size: int = 48 << 20, inodes: int | None = None) -> None:
+    def __init__(self, *, size: int = 48 << 20, inodes: int | None = None, features: str = "") -> None:
         _remove_leftovers()
         self.folder = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=scratch_base())
         self.image = os.path.join(self.folder, "image")
@@ -99,7 +101,8 @@ class LoopDisk:
             with open(self.image, "wb") as file:
                 file.truncate(size)
             count = ("-N", str(inodes)) if inodes else ()
-            _run("mkfs.ext4", "-q", "-F", "-m", "0", *count, self.image)
+            extra = ("-O", features) if features else ()
+            _run("mkfs.ext4", "-q", "-F", "-m", "0", *count, *extra, self.image)
             self.device = _run("losetup", "--find", "--show", self.image).strip()
         except BaseException:
             self.close()
@@ -201,12 +204,16 @@ def migration_cuts(version: int, mode: str, cuts: int, seed: int) -> Cuts:
         with _mounted(disk, mode):
             _put_old(old, _place(disk))
             begun = time.monotonic()
-            assert _migrate_until(disk, lambda: None, 30, lines=1), "the migration never ended"
+            assert _migrate_until(disk, lambda: None, _PATIENCE, lines=1), "the migration never ended"
             usual = time.monotonic() - begun
         for number in range(cuts):
             with _mounted(disk, mode):
                 _put_old(old, _place(disk))
-                said = _migrate_until(disk, disk.cut, rng.random() * 1.3 * usual)
+                # However busy the machine is, one cut comes after the migration and one before it.
+                if number == 0:
+                    said = _migrate_until(disk, disk.cut, _PATIENCE, lines=1)
+                else:
+                    said = _migrate_until(disk, disk.cut, rng.random() * 1.3 * usual if number > 1 else 0)
             total += len(said)
             where = f"migration, mode {mode or 'default'}, seed {seed}, cut {number + 1}"
             with _mounted(disk, mode):
@@ -280,8 +287,8 @@ def _work_until_cut(
                     commit_until_killed(open_at(_place(disk)), stream, prefix, pipe.writer)
 
             pids.append(spawn(body))
-        # Some cuts hit the opening and the first files, most hit the appends.
-        pipe.listen(0.1 if rng.random() < 0.7 else rng.random() * 0.01, lines=rng.randrange(1, 9))
+        # Some cuts hit the opening and the first files; most hit the appends, and wait until some are acknowledged.
+        pipe.listen(_PATIENCE if rng.random() < 0.7 else rng.random() * 0.01, lines=rng.randrange(1, 9))
         pipe.listen(rng.random() * 0.002)
         # Only acknowledgements from before the cut count: a sync in progress while ext4 shuts down can return
         # success although its transaction was dropped.

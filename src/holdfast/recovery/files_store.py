@@ -105,6 +105,15 @@ class FilesStore(FilesEngine):
         except OSError as error:
             raise translate_oserror(error, self.root) from error
 
+    def tracked_caches(self) -> list[Fault]:
+        """Files of this place alone that git tracks all the same."""
+        from holdfast.recovery import fsck
+
+        try:
+            return fsck.tracked_caches(self._place)
+        except OSError as error:
+            raise translate_oserror(error, self.root) from error
+
     def pinned_sessions(self, known: set[str]) -> list[str]:
         """Sessions of which commits are only kept out of git's reach, or of which nothing is ``known`` but that."""
         from holdfast.recovery import restore

@@ -243,6 +243,9 @@ class GitBacked(Attachments, Protocol):
     def git_heads(self, stream: str) -> tuple[str, str]:
         """Branch and commit when this writer last wrote to a stream, and now; empty where that is not known."""
 
+    def tracked_caches(self) -> list[Fault]:
+        """Files of this place alone that git tracks all the same."""
+
     def sessions_in(self, root: str) -> list[str]:
         """The sessions in the workspace of another worktree."""
 

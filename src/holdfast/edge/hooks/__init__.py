@@ -87,9 +87,11 @@ def _handled(name: str, host: Host, event: Event, where: str) -> str:
 
     try:
         from holdfast.edge.hooks.handler import handle
+        from holdfast.workspace.discovery import find
 
         with _Deadline():
-            return handle(name, host, event, os.environ.get("HOLDFAST_URL") or where)
+            # The host's folder is where the agent works, not a workspace that a person has named.
+            return handle(name, host, event, os.environ.get("HOLDFAST_URL") or find(where))
     except NoWorkspace:
         return ""  # no workspace here
     except Exception as error:

@@ -11,7 +11,10 @@ import sys
 
 from holdfast.edge.cli.table import COMMANDS, EVERYDAY, GROUPS, load
 from holdfast.errors import HoldfastError
-from holdfast.typed import NoReturn
+from holdfast.typed import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from holdfast.edge.cli.lock_wait import Waiting
 
 __all__ = ["COMMANDS", "EVERYDAY", "GROUPS", "load", "main", "script"]
 
@@ -23,6 +26,9 @@ def script() -> NoReturn:
 
         status = run(sys.argv[2:])
     else:
+        from holdfast.workspace.waits import enter_while_waiting
+
+        enter_while_waiting(waiting)
         status = main()
     sys.stderr.flush()
     os._exit(status)
@@ -47,6 +53,13 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
     except Exception as error:
         return _crash(error, as_json)
+
+
+def waiting(fd: int) -> Waiting:
+    """Entered while somebody else holds a lock."""
+    from holdfast.edge.cli.lock_wait import Waiting
+
+    return Waiting(fd)
 
 
 def _prepare_output() -> None:

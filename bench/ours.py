@@ -65,6 +65,7 @@ class Files(Contender):
 
     def fill(self, folder: str, count: int) -> None:
         from holdfast.core.codec import GENESIS
+        from holdfast.store.files import segments
         from holdfast.workspace import scaffold
 
         scaffold.create(os.path.join(folder, ".state"))
@@ -72,7 +73,8 @@ class Files(Contender):
             session = workspace.start(GOAL)
             stream, version, head = session.stream, session.version, session.peek().head
         if count > version:
-            segment = os.path.join(folder, ".state", "events", stream, f"{OTHER_WRITER}-1.jsonl")
+            name = segments.name_of(stream, OTHER_WRITER, 1)
+            segment = os.path.join(folder, ".state", "events", stream, name)
             with open(segment, "wb") as out:
                 out.writelines(line for _, line in _lines(count - version, head, GENESIS, OTHER_WRITER))
                 out.flush()

@@ -106,7 +106,7 @@ def test_one_turn_is_remembered(name: str) -> None:
         assert run.status == 0, run.stderr[-2000:]
         first = next(request for request in run.requests if "title generator" not in request.turns[0].text)
         assert any(DECISION in turn.text for turn in first.turns)
-        wanted = ["TOOLS please", '"made.txt"']
+        wanted = ["TOOLS please", "made.txt"]
         wanted += ["oops"] if name != "codex" else []  # its payload does not say that a command failed
         log = memory.log_until(*wanted)
         assert [word for word in wanted if word not in log] == []

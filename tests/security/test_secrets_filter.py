@@ -204,6 +204,7 @@ OTHERS: dict[str, Callable[[holdfast.Workspace], object]] = {
 @pytest.mark.parametrize("way", OTHERS)
 def test_other_inputs_are_scanned(session: holdfast.Session, project: Path, way: str) -> None:
     """Streams of project and user, own events, attachments, operation ids: each is refused."""
+    session.workspace.publish()  # which also copies the segment
     before = stored(project)
     with pytest.raises(SecretFound) as caught:
         OTHERS[way](session.workspace)

@@ -13,7 +13,7 @@ import pytest
 
 import holdfast
 from holdfast.core import fold as folding
-from holdfast.core.codec import GENESIS, Commit, Draft, Event, content_of, encode
+from holdfast.core.codec import GENESIS, Commit, Draft, Event, content_of, encode, id_of
 from holdfast.core.fold import blank, fold
 from holdfast.core.ids import ZERO, next_id
 from holdfast.errors import Conflict
@@ -51,7 +51,8 @@ class Writer:
         draft = Draft((Event("x.test", {"text": "word " * (next(self.lengths) % 90)}),), "ada", "agent")
         prepared = PreparedCommit(draft, numbers or {}, content_of(draft))
         done = self.store.append(STREAM, PrebuiltCommit(prepared, look), cursor=self.cursor, expect=expect)
-        self.cursor = done.cursor
+        if done.cursor is not None:  # otherwise there are unread commits before it
+            self.cursor = done.cursor
         return done
 
 
@@ -72,7 +73,7 @@ def pair(tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Writer, Writer
 
 
 def segments(tmp_path: Path) -> list[Path]:
-    return sorted((tmp_path / ".state" / "events" / STREAM).iterdir())
+    return sorted((tmp_path / ".state" / "events" / STREAM).glob("*.jsonl"))
 
 
 def merge_a_clone(tmp_path: Path, stream: str = STREAM, count: int = 1) -> None:
@@ -104,15 +105,40 @@ def forget_the_note(tmp_path: Path) -> None:
 
 
 def test_each_writer_sees_what_the_other_wrote(pair: tuple[Writer, Writer]) -> None:
-    """Two writers that take turns make one unbroken chain, and the plan sees every commit before its own."""
+    """Two writers that take turns make one unbroken chain, and each finds every commit after its own cursor."""
     one, two = pair
     ids = []
-    for _ in range(50):
-        for writer in (two, one):
-            ids.append(writer.append().commit.id)
-            assert len(writer.seen) == 1
+    for turn in range(50):
+        for number, writer in enumerate((two, one)):
+            done = writer.append()
+            assert done.version == 5 + 2 * turn + number + 1
+            ids.append(done.commit.id)
     assert ids == sorted(set(ids))
+    for writer in (one, two):
+        tail = writer.store.read(STREAM, writer.cursor)
+        assert not tail.restarted
+        assert [id_of(line) for line in tail.lines][-100:] == ids[-len(tail.lines) :]
+        assert tail.version == 5 + 100
     assert Writer(Path(one.store.root).parent).store.read(STREAM).version == 5 + 100
+    assert one.store.check() == []
+
+
+def test_a_rule_sees_what_the_other_wrote(pair: tuple[Writer, Writer]) -> None:
+    """A plan that has to judge sees every commit before its own, also after appends that left some unread."""
+    one, two = pair
+    for writer in (two, one, two, one, two):
+        writer.append()
+    seen: list[bytes] = []
+
+    def plan(context: AppendContext) -> PreparedCommit:
+        seen.extend(context.tail.lines)
+        return PreparedCommit(Draft((Event("x.test", {}),), "ada", "agent"), {})
+
+    before = one.store.read(STREAM, one.cursor).version
+    unread = one.store.read(STREAM, one.cursor).lines
+    done = one.store.append(STREAM, plan, cursor=one.cursor)
+    assert (done.version, list(unread)) == (before + 1, seen)
+    assert done.cursor is not None
     assert one.store.check() == []
 
 

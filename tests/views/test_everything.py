@@ -43,6 +43,12 @@ class Quick(Session):
     def state(self) -> dict[str, Any]:
         return self.folded
 
+    def peek(self) -> Any:
+        return self
+
+    def _look(self, question: Callable[[dict[str, Any]], Any]) -> Any:
+        return question(self.folded)
+
     def commit(
         self,
         rule: Rule | list[Event],

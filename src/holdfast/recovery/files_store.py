@@ -101,7 +101,11 @@ class FilesStore(FilesEngine):
             else:
                 faults += restore.salvage(self._place, self._handle, fix=False)
             streams = sorted({*self.streams(), *self.archived()})
-            return faults + fsck.check_streams(self._place, streams, self._handle, fix=fix)
+            faults += fsck.check_streams(self._place, streams, self._handle, fix=fix)
+            # After git was asked: what it has needs no copy.
+            known = {fault.where.partition(":")[0] for fault in faults}
+            cut = restore.restore_cut(self._place, self._handle, fix=fix)
+            return faults + [fault for fault in cut if fault.done or fault.where not in known]
         except OSError as error:
             raise translate_oserror(error, self.root) from error
 

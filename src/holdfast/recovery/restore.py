@@ -155,7 +155,7 @@ def salvage(place: Place, handle_of: Callable[[str], Stream], *, fix: bool = Tru
     from holdfast.store.files import replay
 
     replay.recover_all(place, handle_of)
-    done = _restore_cut(place, handle_of, fix=fix)
+    done: list[Fault] = []
     if place.head.is_replaying():
         return done
     links = pins.links(place)
@@ -187,7 +187,7 @@ def salvage(place: Place, handle_of: Callable[[str], Stream], *, fix: bool = Tru
     return done
 
 
-def _restore_cut(place: Place, handle_of: Callable[[str], Stream], *, fix: bool) -> list[Fault]:
+def restore_cut(place: Place, handle_of: Callable[[str], Stream], *, fix: bool) -> list[Fault]:
     """Segments that lost what their copies have. One that is gone went with a checkout: its link is what counts."""
     done = []
     old = place.clock() - pins.MONTH_MS

@@ -120,7 +120,8 @@ class PreparedCommit(Record):
 class PrebuiltCommit(Record):
     """A plan for a commit that no rule has to judge: its content is known before the lock is taken.
 
-    An engine that knows that nothing is new since the cursor may leave out the call of ``on_tail``.
+    An engine that knows that nothing is new since the cursor may leave out the call of ``on_tail``. So may one that
+    knows enough of what is new to write after it; the cursor that comes back is then None.
     """
 
     prepared: PreparedCommit
@@ -139,7 +140,8 @@ Plan = Callable[[AppendContext], PreparedCommit] | PrebuiltCommit
 class Appended(Record):
     commit: Commit
     cursor: Cursor
-    """Covers the tail that the plan saw and the new commit. Meaningless if ``repeated``."""
+    """Covers the tail that the plan saw and the new commit. Meaningless if ``repeated``. None if a prebuilt commit was
+    written without reading what is new: the caller's own cursor still stands before all of it."""
     version: int
     repeated: bool
     """The operation id was there already: ``commit`` is the first one and nothing was written."""

@@ -11,7 +11,7 @@ import json
 import zlib
 
 from holdfast.core import fold, ids
-from holdfast.core.codec import Commit
+from holdfast.core.codec import Commit, id_of
 from holdfast.errors import HoldfastError
 from holdfast.store.protocol import LONG_TAIL, Cursor, Fault, Store, Tail
 from holdfast.typed import Any
@@ -71,6 +71,8 @@ class WorkingSet:
             if self._state is None:
                 self._state = json.loads(self._body) if self._body else fold.blank(self.kind)
                 self._body = b""
+            if len(self._pending) > EVERY:
+                self._skip_to_snapshot()
             if self._pending:
                 try:
                     fold.fold(self._state, self._pending)
@@ -80,6 +82,22 @@ class WorkingSet:
                 self._pending = []
                 self._top = {}
             return self._state
+
+    def _skip_to_snapshot(self) -> None:
+        """Take the state from a newer snapshot: while several processes write, one of them has folded most of it."""
+        loaded = self._stored()
+        if loaded is None:
+            return
+        top, state = loaded
+        covered = top["version"] - (self.version - len(self._pending))
+        if not 0 < covered <= len(self._pending):
+            return
+        last = self._pending[covered - 1]
+        if top["head"] != (last.id if isinstance(last, Commit) else id_of(last)):
+            return
+        self._state = json.loads(state)
+        self._pending = self._pending[covered:]
+        self._top, self._saved = {}, top["version"]
 
     def _start_over(self) -> None:
         """Know nothing: the next reading is of the whole stream."""
@@ -140,7 +158,12 @@ class WorkingSet:
         return tail.restarted
 
     def took(self, commit: Commit, cursor: Cursor, version: int) -> None:
-        """Take in the commit that was just appended after everything taken in so far."""
+        """Take in the commit that was just appended after everything taken in so far. Without a cursor there are unread
+        commits before it: they are read when somebody asks for the state, or all at once for a snapshot."""
+        if cursor is None:
+            if version % EVERY == 0:
+                self.refresh()
+            return
         self._pending += [commit]  # from here on nothing is called: an interrupt sees all of it or nothing
         self._durable = True
         self.version, self.head, self.cursor = version, commit.id, cursor
@@ -195,21 +218,27 @@ class WorkingSet:
             self.save()
 
     def _load(self) -> None:
-        note = self._store.get(self.note)
-        if note is None:
+        loaded = self._stored()
+        if loaded is None:
             return
-        body = note[9:]
-        try:
-            if int(note[:8], 16) != zlib.crc32(body):
-                return
-            line, _, state = zlib.decompress(body).partition(b"\n")
-            top = json.loads(line)
-            if top["release"] != _RELEASE or top["version"] <= self.version:
-                return
-        except (ValueError, KeyError, zlib.error):
-            return
+        top, state = loaded
         self._pending = []
         self._state, self._top, self._body = None, top, state
         self.cursor = top["cursor"]
         self.version = self._saved = top["version"]
         self.head = self.verified = top["head"] or ids.ZERO
+
+    def _stored(self) -> tuple[dict[str, Any], bytes] | None:
+        """The two lines of the stored snapshot; None if there is none that can be used."""
+        note = self._store.get(self.note)
+        if note is None:
+            return None
+        body = note[9:]
+        try:
+            if int(note[:8], 16) != zlib.crc32(body):
+                return None
+            line, _, state = zlib.decompress(body).partition(b"\n")
+            top = json.loads(line)
+            return (top, state) if top["release"] == _RELEASE and top["version"] > 0 else None
+        except (ValueError, KeyError, zlib.error):
+            return None

@@ -368,10 +368,8 @@ class Workspace:
         from holdfast.workspace.heal_pages import check_markers
 
         faults = self.store.check(fix=fix)
-        known = {(fault.kind, fault.where) for fault in faults}
-        faults += [
-            fault for fault in soundness.check(self, fix=fix) if (fault.kind, fault.where) not in known
-        ]
+        known = {fault.where.partition(":")[0] for fault in faults}
+        faults += [fault for fault in soundness.check(self, fix=fix) if fault.where not in known]
         faults += publish.check(self, fix=fix) + secrets_filter.check(self)
         return faults + check_markers(self, fix=fix) + presence.check(self) + self._hook_errors()
 

@@ -76,9 +76,10 @@ class Blobs:
         content = prepared.content
         if content is None:
             content = codec.content_of(prepared.draft)
+            prepared = prepared._replace(content=content)
         detached = long_texts.detach(prepared.draft, content) if len(content) > LIMIT else None
         if detached is None:
-            return prepared._replace(content=content)
+            return prepared
         content, texts = detached
         for name, data in texts.items():
             self._store(stream, name, data)

@@ -245,8 +245,26 @@ class SegmentSet:
 
     def is_unchanged(self, size: int, cursor: Cursor) -> bool:
         """Whether the folder has not changed since it was listed, and the open segment is as the cursor has it."""
-        if self.open is None:
+        if self.open is None or not self._is_listed():
             return False
+        found = self._fs.stat_handle(self.open.fd)
+        mark = cursor.marks.get(self.open.name, UNREAD)
+        return found.st_size == size and found.st_mtime_ns == (mark.changed or found.st_mtime_ns)
+
+    def is_only_grown(self, size: int, cursor: Cursor) -> bool:
+        """Whether the cursor is one of this listing, the folder has not changed since, and the open segment, all of
+        whose lines were in order up to the cursor, has this length now."""
+        if self.open is None or cursor.marks != self._verified or not self._is_listed():
+            return False
+        mark = cursor.marks.get(self.open.name, UNREAD)
+        return (
+            mark.rows == mark.lines
+            and mark.offset <= size
+            and self._fs.seek(self.open.fd, 0, SEEK_END) == size
+        )
+
+    def _is_listed(self) -> bool:
+        """Whether the folder has not changed since it was listed."""
         fs = self._fs
         try:
             if self._folder_fd < 0:
@@ -257,9 +275,7 @@ class SegmentSet:
         if folder.st_mtime_ns != self._folder_stamp or not folder.st_nlink:
             self._close_folder()  # there may be another one in its place
             return False
-        found = fs.stat_handle(self.open.fd)
-        mark = cursor.marks.get(self.open.name, UNREAD)
-        return found.st_size == size and found.st_mtime_ns == (mark.changed or found.st_mtime_ns)
+        return True
 
     def close_segment(self) -> None:
         if self.open is not None:
@@ -440,7 +456,9 @@ class SegmentSet:
         for name, mark in before.marks.items():
             if name in parts and mark.lines and not self._still_has(name, mark):
                 kept = sum(codec.id_of(line) <= mark.last for line in self._stream_all({name: parts[name]}))
-                suspected.append((name, max(1, mark.lines - kept), mark.last))
+                damaged = sum(not trouble.kept for trouble in parts[name].troubles)  # reported line by line
+                if mark.lines > kept + damaged:
+                    suspected.append((name, mark.lines - kept - damaged, mark.last))
         if not suspected:
             return ()
         # A segment that was written again in other columns has its commits elsewhere in the file.

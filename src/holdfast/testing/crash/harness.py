@@ -24,7 +24,7 @@ from holdfast.testing.crash.oracle import SEGMENT, WORKSPACE, Opened, check_stat
 from holdfast.testing.crash.recording import Recording
 from holdfast.testing.crash.states import DiskState, crash_states, remove_tree, scratch_base, write_out
 from holdfast.testing.crash.workload import LONG, Acknowledged, append, events_of, verify
-from holdfast.testing.crash.wrapped import SameDisk, WithoutSync
+from holdfast.testing.crash.wrapped import SameDisk, SteadyTimes, WithoutSync
 
 STREAM = "sessions/kim/2026-01-15-00000001"
 SECOND = "sessions/kim/2026-01-15-00000002"
@@ -48,7 +48,8 @@ class RecordedDisk:
         self.recording = Recording(posix, self._top)
         self.recording.acknowledged = acknowledged
         recorded: FileSystem = self.recording
-        self.fs: FileSystem = SameDisk(WithoutSync(recorded, self._drop) if self._drop else recorded)
+        inner = WithoutSync(recorded, self._drop) if self._drop else recorded
+        self.fs: FileSystem = SameDisk(SteadyTimes(inner))
 
 
 class Fixture:

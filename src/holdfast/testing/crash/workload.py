@@ -74,7 +74,7 @@ def append(
     cursor = cursors.get(store) if cursors is not None else None
     given: Plan = PrebuiltCommit(prepared, plan) if fast_path else plan
     done = store.append(stream, given, cursor=cursor, expect=expect, op=draft.op)
-    if cursors is not None:
+    if cursors is not None and done.cursor is not None:  # otherwise there are unread commits before it
         cursors[store] = done.cursor
     return Acknowledged(stream, op, done.commit.id, done.commit.sum)
 

@@ -73,6 +73,9 @@ def _status_text(session: Session, shown: dict[str, Any]) -> str:
     return "\n".join([*map(fit, head), *_warnings(session, shown), *map(fit, rest)])
 
 
+_SHOWN_FAULTS = 20
+
+
 def _faults(session: Session) -> list[Fault]:
     from holdfast.store.protocol import git_backed
 
@@ -83,9 +86,14 @@ def _faults(session: Session) -> list[Fault]:
 def _warnings(session: Session, shown: dict[str, Any]) -> list[str]:
     """Damage and contested values: never cut, however narrow the terminal is."""
     lines = []
-    for fault in _faults(session):
+    faults = _faults(session)
+    for fault in faults[:_SHOWN_FAULTS]:
         lines.append(
             paint(f"damaged  {clean(fault.where)}: {clean(fault.what)}; see `holdfast doctor`", "red")
+        )
+    if len(faults) > _SHOWN_FAULTS:
+        lines.append(
+            paint(f"damaged  {len(faults) - _SHOWN_FAULTS:,} more lines; see `holdfast doctor`", "red")
         )
     for contest in shown["contested"]:
         rivals = ", ".join(f"{clean(r['value'], 60)} (by {clean(r['by'], 30)})" for r in contest["rivals"])

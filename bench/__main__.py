@@ -1,4 +1,4 @@
-"""``python -m bench``: run the sections, print the tables, write the JSON. Always ends with status 0."""
+"""``python -m bench``: run the sections, print the tables, write the JSON. Always exits with status 0."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CONTENDERS: tuple[Contender, ...] = (
 def main() -> None:
     arguments = _arguments()
     for name in [name for name in os.environ if name.startswith("HOLDFAST_")]:
-        del os.environ[name]  # a session of the caller's must not be measured into
+        del os.environ[name]  # the caller's own session must not be used
     settings = QUICK if arguments.quick else FULL
     folder = machine.work_folder(arguments.folder)
     began = time.monotonic()

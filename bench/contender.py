@@ -1,4 +1,4 @@
-"""What every contender offers to the sections, and the record that all of them store."""
+"""The interface of a contender, and the record that all of them store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def record(number: int, worker: int = 0) -> dict[str, Any]:
 
 
 class Appender:
-    """A contender opened at one place, ready to be measured. Subclasses give ``append`` or ``block``."""
+    """An opened contender, ready to be measured. Subclasses implement ``append`` or ``block``."""
 
     def append(self) -> None:
         raise NotImplementedError
@@ -35,7 +35,7 @@ class Appender:
         return times
 
     def close(self) -> None:
-        """Give handles back."""
+        """Release handles."""
 
 
 class Contender:
@@ -44,7 +44,7 @@ class Contender:
     name = ""
     about = ""
     limit = RAW
-    """The raw limit that this contender stands on: its second ratio is against that one."""
+    """The raw limit of this contender: its second ratio is against that one."""
     needs: tuple[str, ...] = ()
     append_reach = 1_000_000
     """The longest history at which appending is measured; beyond it one block would take minutes."""
@@ -52,21 +52,21 @@ class Contender:
     """The longest history at which opening is measured."""
     opens = True
     has_target = False
-    """Whether a figure to reach depends on this contender: those that have one also take turns among themselves."""
+    """Whether a target depends on this contender: those with one are also interleaved among themselves."""
 
     def missing(self) -> str | None:
         """Why this contender cannot run here, or None."""
         return missing(self.needs)
 
     def fill(self, folder: str, count: int) -> None:
-        """Make a history of ``count`` commits in a new folder, as fast as the format allows."""
+        """Create a history of ``count`` commits in a new folder, as fast as the format allows."""
         raise NotImplementedError
 
     def appender(self, folder: str) -> Appender:
         raise NotImplementedError
 
     def load(self, folder: str) -> int:
-        """Open, get the current state, close. Returns how many commits the state stands for."""
+        """Open, get the current state, close. Returns how many commits the state covers."""
         raise NotImplementedError
 
 
@@ -74,7 +74,7 @@ Step = Callable[[int], None]
 
 
 class RefusedError(Exception):
-    """The store refused an attempt in favour of another writer; the worker tries again."""
+    """The store refused an attempt because of another writer; the worker retries."""
 
 
 class Racer:
@@ -90,7 +90,7 @@ class Racer:
         return missing(self.needs)
 
     def prepare(self, folder: str) -> None:
-        """Make the empty history."""
+        """Create the empty history."""
 
     def worker(self, folder: str, index: int) -> Step:
         """Open in a worker process; the step stores the n-th record of this worker durably."""

@@ -1,7 +1,7 @@
-"""What a workspace takes on the disk: long notes, and many small sessions.
+"""The disk usage of a workspace: long notes, and many small sessions.
 
 ``python bench/disk_usage.py [--sessions 2000] [--git]`` prints, per folder, how many files there are, how many bytes
-they hold, and how many the file system gives them: a file of ten bytes takes a block.
+they hold, and how many the file system allocates: a file of ten bytes takes a block.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def group_of(path: Path, top: Path) -> str:
 
 
 def usage(top: Path) -> dict[str, tuple[int, int, int]]:
-    """Files, bytes and bytes of blocks, by group. A file with two names counts once."""
+    """Files, bytes and bytes of blocks, by group. A file with two hard links counts once."""
     files, sizes, blocks = Counter[str](), Counter[str](), Counter[str]()
     seen: set[int] = set()
     for folder, folders, names in os.walk(top):

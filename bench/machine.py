@@ -1,4 +1,4 @@
-"""Facts about the machine that a reader of the figures needs; nothing that names it or its folders."""
+"""Facts about the machine that explain the figures; nothing that identifies it or its folders."""
 
 from __future__ import annotations
 

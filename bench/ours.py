@@ -1,4 +1,4 @@
-"""holdfast itself: the public call that a program makes, and the store underneath it."""
+"""holdfast itself: the public call that a program makes, and the store below it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ USER = "bench"
 GOAL = "Measure what a durable step costs"
 EVENT = "x.bench"
 OTHER_WRITER = "0bench00"
-"""The history is written as another clone's segment, the way a merge would have brought it."""
+"""The history is written as another clone's segment, as a merge would add it."""
 
 
 def _missing() -> str | None:
@@ -40,7 +40,7 @@ def _open(where: str) -> Any:
 
 
 def _lines(count: int, last_id: str, last_sum: str, writer: str) -> Iterator[tuple[str, bytes]]:
-    """Ids and lines of ``count`` commits that follow the given one, as ``record`` would have made them."""
+    """Ids and lines of ``count`` commits after the given one, as ``record`` would write them."""
     from holdfast.core import ids, timestamps
     from holdfast.core.codec import Draft, Event, encode
 
@@ -231,7 +231,7 @@ RACERS: tuple[Racer, ...] = (FilesRacer(), SqliteRacer())
 
 
 def script_path() -> str:
-    """The command as it was installed beside this interpreter."""
+    """The command installed with this interpreter."""
     return os.path.join(os.path.dirname(sys.executable), "holdfast")
 
 
@@ -240,7 +240,7 @@ def script_missing() -> str | None:
 
 
 def script_workspace(folder: str) -> str:
-    """A workspace with a session under way: something to show, nothing unusual."""
+    """A workspace with an ordinary session."""
     for words in (
         ("init",),
         ("start", GOAL, "--phases", "prepare,measure,report"),

@@ -1,4 +1,4 @@
-"""What a user would pick instead: real libraries, used as their documentation shows."""
+"""Alternatives that a user might pick: real libraries, used as documented."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class LangGraph(Contender):
     needs = LANGGRAPH
 
     def fill(self, folder: str, count: int) -> None:
-        """One real checkpoint, copied under earlier ids: the table that ``count`` puts would have made."""
+        """One real checkpoint, copied under earlier ids: the same table as after ``count`` puts."""
         saver = _saver(folder)
         saver.setup()
         if count:
@@ -176,7 +176,7 @@ _loops: list[asyncio.AbstractEventLoop] = []
 
 
 def _loop() -> asyncio.AbstractEventLoop:
-    """One loop for all: making one per opening would be charged to the library."""
+    """One loop for all: creating one per opening would be charged to the library."""
     if not _loops:
         _loops.append(asyncio.new_event_loop())
     return _loops[0]

@@ -1,4 +1,4 @@
-"""The limits of the machine, and the two stores that people write by hand."""
+"""The limits of the machine, and two common hand-written stores."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class _RawAppender(Appender):
 
 
 def connect(folder: str) -> sqlite3.Connection:
-    """Autocommit mode: the benchmark says BEGIN and COMMIT itself."""
+    """Autocommit mode: the benchmark runs BEGIN and COMMIT itself."""
     connection = sqlite3.connect(os.path.join(folder, DATABASE), isolation_level=None, timeout=5.0)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
@@ -63,7 +63,7 @@ def connect(folder: str) -> sqlite3.Connection:
 
 
 def settle(connection: sqlite3.Connection) -> None:
-    """Move a bulk load out of the write-ahead log, so that no later commit pays for it."""
+    """Checkpoint a bulk load, so that no later commit pays for it."""
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
@@ -94,10 +94,10 @@ class RawSqlite(Contender):
 
 
 class RawSqliteInUse(RawSqlite):
-    """A log that SQLite has begun anew is overwritten and no longer grows: its syncs have no length to write."""
+    """A write-ahead log that SQLite has restarted is overwritten and no longer grows: its syncs write no length."""
 
     name = "raw sqlite, log in use"
-    about = "the same behind 1,200 commits of the same connection"
+    about = "the same after 1,200 commits of the same connection"
     append_reach = 0
     opens = False
 
@@ -152,7 +152,7 @@ def rewrite(folder: str, history: list[dict[str, object]]) -> None:
 
 
 class _WholeFileAppender(Appender):
-    """Keeps the history in memory and only rewrites it: kinder than the usual load, change, dump."""
+    """Keeps the history in memory and only rewrites it: faster than the usual load, change, dump."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -165,7 +165,7 @@ class _WholeFileAppender(Appender):
 
 
 class LockedFile(Racer):
-    """The bar for several processes: no rule, no chain, no read, only the lock, the write and the sync."""
+    """The baseline for several processes: no rule, no chain, no read, only the lock, the write and the sync."""
 
     name = "raw lock, sync outside"
     about = "flock, one write, unlock, fdatasync"

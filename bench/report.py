@@ -1,4 +1,4 @@
-"""The printed tables: ratios first, then what they stand for."""
+"""The printed tables: ratios first, then the figures."""
 
 from __future__ import annotations
 

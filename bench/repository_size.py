@@ -18,7 +18,7 @@ BLOCK = 512
 
 
 def git(*arguments: str, data: str | None = None) -> str:
-    """Run git in the current folder, with no settings of the user's own."""
+    """Run git in the current folder, without user settings."""
     done = subprocess.run(["git", *arguments], input=data, capture_output=True, text=True, check=True)
     return done.stdout
 
@@ -45,7 +45,7 @@ def work(commits: int) -> None:
 
 
 def kinds() -> dict[str, tuple[int, int]]:
-    """The objects of the repository by what they are: how many, and bytes without compression."""
+    """The objects of the repository by kind: how many, and bytes without compression."""
     found: dict[str, tuple[int, int]] = {}
     names = git("rev-list", "--objects", "--all")
     form = "%(objecttype) %(objectsize) %(rest)"

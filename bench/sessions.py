@@ -27,7 +27,7 @@ PROGRAM = "import sys; from holdfast.edge.cli import script; script()"
 
 
 class Unsynced(Wrapped):
-    """The real calls without waiting for the disk: only for making the sessions that are measured."""
+    """The real calls without waiting for the disk: only for creating the sessions that are measured."""
 
     def sync(self, fd: int) -> None:
         pass
@@ -61,7 +61,7 @@ def once(folder: str, command: str) -> float:
 
 
 def main(many: int = 10_000) -> int:
-    """Measure, print, and say with the exit status whether every ratio is within 1.5."""
+    """Measure, print, and exit with 0 only if every ratio is within 1.5."""
     with tempfile.TemporaryDirectory() as top:
         folders = {}
         for count in (FEW, many):

@@ -1,4 +1,4 @@
-"""How long and how far a run goes."""
+"""The length of a run."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def median(values: Sequence[float]) -> float:
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
-    """Median and quartiles: what one row of a table says about its blocks."""
+    """Median and quartiles: one table row about its blocks."""
     return {
         "median": _short(median(values)),
         "q1": _short(quantile(values, 0.25)),

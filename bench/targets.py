@@ -1,4 +1,4 @@
-"""The figures to reach, and whether this run reached them. A run that misses is still a good measurement."""
+"""The targets, and whether this run met them. A run that misses is still a valid measurement."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _cell(section: Result | None, name: str, key: str, value: int) -> Result | N
 
 
 def _verbs(section: Result | None) -> list[Verdict]:
-    """None of the figures is much worse than in the release before, and their sum is better."""
+    """No figure is much worse than in the previous release, and their sum is better."""
     if not section or verbs.BEFORE not in section["sums"]:
         return []
     found = []

@@ -1,4 +1,4 @@
-"""How far the token estimator is off: run it against an exact tokenizer on real files of this machine.
+"""The error of the token estimator against an exact tokenizer, on real files of this machine.
 
     python bench/tokens.py [--encoding o200k_base] [--markdown]
 
@@ -102,7 +102,7 @@ def from_files(patterns: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def from_translations(locales: list[str]) -> Iterator[tuple[str, str]]:
-    """Messages of installed programs; lists of country and language names are not language."""
+    """Messages of installed programs, without lists of country and language names."""
     for locale in locales:
         for path in sorted(glob.glob(f"/usr/share/locale/{locale}/LC_MESSAGES/*.mo")):
             if "iso_" not in path and "iso-" not in path:

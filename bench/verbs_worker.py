@@ -1,7 +1,7 @@
-"""One program that keeps a session: reads verbs from standard input and answers with the time of each call.
+"""A program with one session: reads verbs from standard input and prints the time of each call.
 
-``python verbs_worker.py ENGINE FOLDER``; ENGINE is ``raw``, ``files``, ``git`` or ``sqlite``. It uses public names
-alone, so that the same file runs with another release of holdfast, under the interpreter that has it installed.
+``python verbs_worker.py ENGINE FOLDER``; ENGINE is ``raw``, ``files``, ``git`` or ``sqlite``. It uses only public
+names, so that the same file runs with another release of holdfast, under the interpreter that has it installed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One durable append: every contender at every length of history, all lanes taking turns in one run."""
+"""One durable append: every contender at every length of history, all lanes interleaved in one run."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from bench.contender import RAW, RAW_SQLITE, Appender, Contender
 from bench.settings import Settings
 
 SLOW_NS = 20_000_000.0
-"""An append above this is measured once in a round, and only in some rounds."""
+"""A slower append is measured once in a round, and only in some rounds."""
 SLOW_EVERY = 8
 PROCESSORS = 4
-"""So many processors are tried one after the other, of a machine that has more."""
+"""The most processors that are tried one after another."""
 ALL = "all"
 
 
@@ -83,7 +83,7 @@ def _lane(contender: Contender, history: int, folder: str, section: str = "appen
 def _take_turns(lanes: list[Lane], settings: Settings, say: Callable[[str], None]) -> None:
     os.sync()
     gc.collect()
-    gc.freeze()  # what other contenders imported must not be walked at this one's expense
+    gc.freeze()  # garbage collection of other contenders' imports must not be charged to this one
     order = list(lanes)
     shuffle = random.Random(1).shuffle
     for turn in range(settings.append_rounds):
@@ -99,8 +99,8 @@ def _take_turns(lanes: list[Lane], settings: Settings, say: Callable[[str], None
 def _take_close_turns(
     contenders: Sequence[Contender], settings: Settings, folder: str, say: Callable[[str], None]
 ) -> list[dict[str, Any]]:
-    """Those that have a target, right after one another, with no history, on one processor after the other: where the
-    disk's interrupts arrive, a sync takes two thirds of what it takes elsewhere, and a scheduler may stay with either.
+    """Contenders with a target, right after one another, with no history, on one processor after the other: where the
+    disk's interrupts arrive, a sync takes two thirds of its time elsewhere, and a scheduler may stay with either.
     """
     rows = []
     for limit in (RAW, RAW_SQLITE):
@@ -108,7 +108,7 @@ def _take_close_turns(
         taken: dict[str, dict[str, list[float]]] = {}
         for processor in _processors():
             say(f"append: {', '.join(one.name for one in group)} in close turns, processor {processor}")
-            # Anew for each: a database that has been written to for a while has another log than a new one.
+            # A new one for each: a database that has been written to for a while has a different log than a new one.
             lanes = [_lane(one, 0, folder, f"close-{processor}") for one in group]
             taken[str(processor)] = _close(lanes, processor, settings)
             for lane in lanes:

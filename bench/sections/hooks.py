@@ -1,4 +1,4 @@
-"""Hooks: an event of an agent host from start to exit, against an interpreter that does nothing, taking turns.
+"""Hooks: an event of an agent host from start to exit, against an interpreter that does nothing, interleaved.
 
 The session has ten thousand commits. Every event is a new one, so each prompt and each stop is committed and synced.
 """

@@ -1,6 +1,6 @@
-"""One call of an MCP tool on a warm server, against the same call of the library: both durable, taking turns.
+"""One call of an MCP tool on a warm server, against the same library call: both durable, interleaved.
 
-The official SDK stands beside it: with a tool that does nothing, which is what its protocol alone costs, and with the
+The official SDK is measured too: with a tool that does nothing, which is the cost of its protocol alone, and with the
 same durable call.
 """
 
@@ -46,7 +46,7 @@ server.run()
 
 
 class Client:
-    """A client of a server process, with as little of its own as can be."""
+    """A minimal client of a server process."""
 
     def __init__(self, *argv: str) -> None:
         self.process = subprocess.Popen(
@@ -92,7 +92,7 @@ def run(settings: Settings, folder: str, say: Callable[[str], None]) -> dict[str
     import holdfast
     from holdfast.workspace import scaffold
 
-    # A workspace for each: two processes on one history would wait for each other.
+    # A separate workspace for each: two processes on one history would wait for each other.
     places = {}
     for name in ("library", "tool", "sdk"):
         places[name] = os.path.join(folder, "mcp", name)
@@ -192,7 +192,7 @@ def _start_rows(started: dict[str, list[float]], gone: str | None) -> list[dict[
 
 
 def ratio_of(result: dict[str, Any], name: str) -> float | None:
-    """How many times a library call one call of a tool took in this run."""
+    """The cost of a tool call in this run, as a multiple of a library call."""
     for row in result.get("mcp", {}).get("rows", ()):
         if row["call"] == name and row.get("ratio"):
             found: float = row["ratio"]["median"]

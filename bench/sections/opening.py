@@ -1,4 +1,4 @@
-"""Opening: from nothing in memory to the current state, in a process that has paid its imports."""
+"""Opening: from nothing in memory to the current state, in a process that has done its imports."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Lane:
         found = self.contender.load(self.folder)
         took = perf_counter_ns() - start
         if found != self.history:
-            raise RuntimeError(f"{self.contender.name}: state stands for {found}, not {self.history} commits")
+            raise RuntimeError(f"{self.contender.name}: state covers {found}, not {self.history} commits")
         return took
 
     def run(self, turn: int) -> None:

@@ -1,4 +1,4 @@
-"""Several processes on one history: throughput, what got lost, errors, and the worst single append."""
+"""Several processes on one history: throughput, lost commits, errors, and the worst single append."""
 
 from __future__ import annotations
 

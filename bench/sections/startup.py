@@ -1,4 +1,4 @@
-"""Start-up: a command from start to exit, against an interpreter that does nothing, taking turns."""
+"""Start-up: a command from start to exit, against an interpreter that does nothing, interleaved."""
 
 from __future__ import annotations
 

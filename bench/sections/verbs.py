@@ -1,6 +1,6 @@
 """What users run: decide, settle, note and record, in a burst and at a steady pace, against one raw write and sync.
 
-Every engine is a program of its own (``bench/verbs_worker.py``). With ``--before PYTHON`` the release that is installed
+Every engine is a separate program (``bench/verbs_worker.py``). With ``--before PYTHON`` the release that is installed
 for that interpreter takes part in the same rounds.
 """
 
@@ -92,7 +92,7 @@ def _burst(lanes: list[Lane], settings: Settings, say: Callable[[str], None]) ->
 
 
 def _paced(lanes: list[Lane], settings: Settings, say: Callable[[str], None]) -> None:
-    """Each program makes one call a quarter of a second, the others in between: caches are cold, as they are in use."""
+    """Each program makes one call per quarter of a second, the others in between: caches are cold, as in real use."""
     order = list(lanes)
     shuffle: Callable[[list[Any]], None] = random.Random(6).shuffle
     say(f"verbs: {settings.verb_paced} calls at 4 per second")
@@ -143,7 +143,7 @@ def _sums(rows: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
 
 
 def changes(section: dict[str, Any]) -> list[dict[str, Any]]:
-    """Each figure of this release against the one before, of the same run."""
+    """Each figure of this release against the previous one's, in the same run."""
     found = {(r["release"], r["engine"], r["verb"], r["rhythm"]): r["us"] for r in section["rows"]}
     return [
         {

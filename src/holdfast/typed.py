@@ -7,7 +7,7 @@ may take (docs/decisions/0008-start-up.md). Type checkers see the real names; at
 
 from __future__ import annotations
 
-__all__ = ["TYPE_CHECKING", "Any", "NoReturn", "Protocol", "Record", "Self", "made"]
+__all__ = ["TYPE_CHECKING", "Any", "NoReturn", "Protocol", "Record", "Self", "new_record"]
 
 TYPE_CHECKING = False
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     _R = TypeVar("_R")
 
-    def made(kind: type[_R], values: tuple[Any, ...]) -> _R:
-        """A record of this kind. For what is made at every append: a constructor takes three times as long."""
+    def new_record(kind: type[_R], values: tuple[Any, ...]) -> _R:
+        """A record of this kind. For what is built at every append: a constructor takes three times as long."""
 else:
     Any = NoReturn = Self = object
-    made = tuple.__new__
+    new_record = tuple.__new__
 
     class Protocol:
         """A class that describes what other classes have."""

@@ -80,7 +80,7 @@ def test_an_untouched_segment_is_not_read_again(project: Path, monkeypatch: pyte
     """What the snapshot covers is verified again only if the file was written to since."""
     from holdfast.store.files import segment_set
 
-    monkeypatch.setattr(segment_set.SegmentSet, "_is_sound", lambda *_: pytest.fail("read again"))
+    monkeypatch.setattr(segment_set.SegmentSet, "_is_intact", lambda *_: pytest.fail("read again"))
     with holdfast.open(project) as workspace:
         assert workspace.session().version == 11
 

@@ -54,20 +54,20 @@ def test_how_to_keep_sessions_apart(answers: dict[str, bool], isolation: str) ->
     ],
 )
 def test_which_engine(answers: dict[str, bool], engine: str) -> None:
-    """The simplest engine that does what is asked."""
+    """The simplest engine that meets the requirements."""
     assert advise({"steps": True, **answers}).engine == engine
 
 
 def test_flags_in_scripts(capsys: pytest.CaptureFixture[str]) -> None:
     """With flags nothing is asked; without a terminal and flags it is an error, not a hang."""
     assert main(["advise", "--steps", "yes", "--users", "yes", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["engine"], told["isolation"]) == ("files", "user")
+    output = json.loads(capsys.readouterr().out)
+    assert (output["engine"], output["isolation"]) == ("files", "user")
     assert main(["advise"]) == 2
 
 
 def test_questions_at_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Questions stop mattering once one has decided: the second of them is not asked after a yes."""
+    """A question is not asked once an earlier answer has decided."""
     import io
     import sys
 
@@ -77,6 +77,6 @@ def test_questions_at_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest
 
     monkeypatch.setattr(sys, "stdin", Terminal("y\n" + "n\n" * len(QUESTIONS)))
     assert main(["advise"]) == 0
-    told = capsys.readouterr().out
-    assert "hand work" not in told
-    assert "Engine files" in told
+    output = capsys.readouterr().out
+    assert "hand work" not in output
+    assert "Engine files" in output

@@ -35,7 +35,7 @@ def texts(page: str) -> list[str]:
 
 @given(st.lists(lines, max_size=60), st.integers(0, 400))
 def test_no_line_is_lost(given_lines: list[str], target: int) -> None:
-    """Page and archive together have every line with text that the page had."""
+    """Page and archive together have every line of text that the page had."""
     page = "\n".join(given_lines)
     try:
         kept, archive, moved = prune(page, "", target)
@@ -63,7 +63,7 @@ def test_the_oldest_go_first_and_the_rest_stays_as_it_is() -> None:
 
 
 def test_again_after_a_death_between_the_two_files() -> None:
-    """Entries that are in the archive already are not put there twice."""
+    """Entries that are already in the archive are not added twice."""
     page = "### 2026-01-01 old\n- o\n"
     _, archive, _ = prune(page, "", 1)
     kept, again, _ = prune(page, archive, 1)

@@ -23,14 +23,14 @@ def test_the_hooks_are_a_valid_manifest() -> None:
 
 
 def test_the_action_has_the_form_of_an_action() -> None:
-    """The schema of GitHub's actions accepts it; without the shell of a step it would not."""
+    """The schema of GitHub's actions accepts it, and rejects it without a step's shell."""
     checker = [str(TOOLS / "check-jsonschema"), "--builtin-schema", "vendor.github-actions"]
     subprocess.run([*checker, str(ACTION)], check=True)
 
 
 @pytest.mark.parametrize("path", [HOOKS, ACTION], ids=["hooks", "action"])
 def test_every_command_in_them_exists(path: Path) -> None:
-    """Neither file names a command or an option that is gone."""
+    """Every command and option in both files exists."""
     from holdfast.edge.cli import load
     from holdfast.edge.cli.command import parser
 
@@ -50,7 +50,7 @@ def test_no_input_is_pasted_into_a_script() -> None:
 
 
 def test_the_check_step_runs(project: Path, tmp_path: Path) -> None:
-    """The script of the action, run as it stands: fine on a clean workspace, failed on one that is not."""
+    """The action's script, unchanged: it passes on a clean workspace and fails on another."""
     script = re.search(r"id: check\n.*?run: \|\n((?:        .*\n|\n)+)", ACTION.read_text(), re.DOTALL)
     assert script is not None
     text = re.sub(r"^        ", "", script[1], flags=re.MULTILINE)

@@ -182,20 +182,20 @@ def test_rule_applies(tmp_path: Path, rule: str) -> None:
 
 @pytest.mark.parametrize("rule", sorted(GOOD))
 def test_rule_does_not_apply(tmp_path: Path, rule: str) -> None:
-    """What is as it should be is left alone."""
+    """Correct files are not reported."""
     make(tmp_path, GOOD[rule])
     assert lint.lint(str(tmp_path), only={rule}) == []
 
 
 def test_a_session_with_views_and_segments_counts_once(tmp_path: Path) -> None:
-    """Its files lie in two folders; 150 sessions are not too many."""
+    """Its files are in two folders; 150 sessions are not too many."""
     for folder in (".state/sessions/alice", ".state/events/sessions/alice"):
         make(tmp_path, {f"{folder}/2026-01-21-{n:08d}/x.jsonl": "" for n in range(150)})
     assert lint.lint(str(tmp_path), only={"HF014"}) == []
 
 
 def test_a_clean_workspace_has_no_findings(project: Path) -> None:
-    """A workspace in which all kinds of things happened is clean."""
+    """A workspace with all kinds of events is clean."""
     with holdfast.open(project) as workspace:
         session = workspace.start("Work", phases=["look", "fix"])
         (project / "notes.md").write_text("x")

@@ -1,4 +1,4 @@
-"""A STATE.md edited by hand: compared with the log, shown, taken in or left."""
+"""A STATE.md edited by hand: compared with the log, shown, imported or left."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def edit(session: holdfast.Session, *changes: tuple[str, str]) -> None:
 
 
 def test_nothing_edited(session: holdfast.Session) -> None:
-    """An untouched page has no drift, also when the log has moved on."""
+    """An untouched page has no drift, even after new commits."""
     assert sync.drift(session) == sync.Drift(False, [], [])
     with pytest.raises(Refused, match="not edited"):
         sync.accept(session)
 
 
 def test_changes_are_shown_and_nothing_is_written(session: holdfast.Session) -> None:
-    """Without --accept the page stays as the person left it, and the log as it is."""
+    """Without --accept neither the page nor the log changes."""
     edit(session, ("Read the code", "Write `the` test"), ("**Phase:** look", "**Phase:** fix"))
     before, text = session.version, page_of(session).read_text()
     seen = sync.drift(session)
@@ -63,7 +63,7 @@ def test_changes_are_shown_and_nothing_is_written(session: holdfast.Session) -> 
 
 
 def test_accepting(session: holdfast.Session) -> None:
-    """Focus, phase, status, loops and budget are taken in by one commit; the page is made anew."""
+    """Focus, phase, status, loops and budget are imported in one commit; the page is regenerated."""
     edit(
         session,
         ("Read the code", "Write the test"),
@@ -92,7 +92,7 @@ def test_accepting(session: holdfast.Session) -> None:
     assert original(session, blake2b(edited, digest_size=16).hexdigest()) == edited
 
 
-def test_a_loop_that_was_taken_out_is_closed(session: holdfast.Session) -> None:
+def test_a_removed_loop_is_closed(session: holdfast.Session) -> None:
     """A row that a person removed closes the loop, and says so."""
     text = page_of(session).read_text()
     page_of(session).write_text("\n".join(line for line in text.split("\n") if "LOOP-001" not in line))
@@ -102,7 +102,7 @@ def test_a_loop_that_was_taken_out_is_closed(session: holdfast.Session) -> None:
 
 
 def test_the_log_moved_on_meanwhile(session: holdfast.Session) -> None:
-    """Only what the person changed is taken in: a later change of something else stays; of the same it is shown."""
+    """Only what the person changed is imported: a later change of something else stays; of the same it is shown."""
     edit(session, ("Read the code", "By hand"))
     session.add_loop("Added meanwhile")
     session.set_focus("By the agent")
@@ -115,7 +115,7 @@ def test_the_log_moved_on_meanwhile(session: holdfast.Session) -> None:
 
 
 def test_a_change_that_a_rule_refuses(session: holdfast.Session) -> None:
-    """One change that is not allowed keeps all of them out, and names its line."""
+    """One refused change rejects all of them, and its line is named."""
     edit(session, ("**Phase:** look", "**Phase:** prove"), ("Read the code", "x"))
     before, text = session.version, page_of(session).read_text()
     with pytest.raises(Refused, match=r"STATE\.md:\d+: Phase prove"):
@@ -123,8 +123,8 @@ def test_a_change_that_a_rule_refuses(session: holdfast.Session) -> None:
     assert (session.version, page_of(session).read_text()) == (before, text)
 
 
-def test_lines_without_a_place_are_reported(session: holdfast.Session) -> None:
-    """A line that says nothing that can be taken in is named by its number, and kept with the text."""
+def test_lines_that_cannot_be_imported_are_reported(session: holdfast.Session) -> None:
+    """A line that cannot be imported is reported by its number, and stored with the text."""
     path = page_of(session)
     path.write_text(path.read_text() + "\nA remark by hand.\n")
     seen = sync.drift(session)

@@ -91,7 +91,7 @@ def test_damage_in_a_segment_is_named_by_line(project: Path) -> None:
 
 
 def test_files_by_name(tmp_path: Path) -> None:
-    """A session-state.json is checked wherever it lies; a problem is told with its line."""
+    """A session-state.json is checked wherever it is; a problem is reported with its line."""
     path = tmp_path / "session-state.json"
     path.write_text(json.dumps(GOOD | {"decisions": "none"}, indent=1))
     (found,) = validate.validate_file(str(path))
@@ -150,7 +150,7 @@ def test_schemas_pass_the_metaschema(name: str, tmp_path: Path) -> None:
 
 
 def test_our_checker_agrees_with_a_full_one(tmp_path: Path) -> None:
-    """On good and bad values our small checker says what a complete implementation says."""
+    """On good and bad values our small checker agrees with a complete implementation."""
     from jsonschema import Draft202012Validator
 
     values: list[tuple[str, Any]] = [("session-state", GOOD)]

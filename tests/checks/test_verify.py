@@ -1,4 +1,4 @@
-"""Verify: what the memory says against what the world says. Nothing stored is run."""
+"""Verify: the memory against the real files, branches and commits. Nothing stored is run."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def head(project: Path) -> str:
 
 
 def test_references(workspace: holdfast.Workspace, project: Path) -> None:
-    """A file that changed or went is told; one that did not is not."""
+    """A changed or missing file is reported; an unchanged one is not."""
     session = workspace.start("Work")
     for name in ("same.md", "changed.md", "gone.md"):
         (project / name).write_text("a")
@@ -54,7 +54,7 @@ def test_references(workspace: holdfast.Workspace, project: Path) -> None:
 
 
 def test_silent_workers_and_unconfirmed_decisions(workspace: holdfast.Workspace) -> None:
-    """A task under way and a decision without outcome are asked about once the worker has been silent."""
+    """A task in progress and a decision without outcome are reported once the worker has been silent."""
     session = workspace.start("Work")
     session.add_task("T")
     session.start_task("T-1")
@@ -66,7 +66,7 @@ def test_silent_workers_and_unconfirmed_decisions(workspace: holdfast.Workspace)
 
 
 def test_the_heartbeat_decides_where_there_is_one(project: Path) -> None:
-    """A worker that was killed leaves a stalled task at once; one that lives does not, however long it is silent."""
+    """A killed worker leaves a stalled task immediately; a live one does not, however long it is silent."""
     program = (
         "import time, holdfast\n"
         "from holdfast.workspace.presence import Presence\n"
@@ -92,7 +92,7 @@ def test_the_heartbeat_decides_where_there_is_one(project: Path) -> None:
 
 
 def test_facts(workspace: holdfast.Workspace, project: Path) -> None:
-    """Each kind of check tells what is true from what is not."""
+    """Each kind of check distinguishes true from false."""
     facts = workspace.project
     (project / "here.md").write_text("x")
     true: list[dict[str, Any]] = [
@@ -139,14 +139,14 @@ HOSTILE = [
 
 @pytest.mark.parametrize("check", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_checks_are_data(workspace: holdfast.Workspace, project: Path, check: Any) -> None:
-    """A check that reached the log past every rule is refused again when it is looked at, and nothing runs."""
+    """A check that bypassed every rule is refused again when it is evaluated, and nothing runs."""
     workspace.project.commit([Event("fact.added", {"id": "F-9.aaaaaaaa", "text": "x", "check": check})])
     assert rules(workspace) == ["HF404"]
     assert not (project / "pwned").exists()
 
 
 def test_hostile_references_stay_inside(workspace: holdfast.Workspace, project: Path) -> None:
-    """A stored path that leads out of the project is not looked at."""
+    """A stored path that leads out of the project is not read."""
     session = workspace.start("Work")
     for path in ("../../etc/passwd", "/etc/passwd", "a\0b", "link"):
         data = {"path": path, "kind": "context", "size": 1, "hash": "0" * 64}
@@ -177,7 +177,7 @@ def test_git_is_asked_with_fixed_words(
 
 
 def test_without_git(tmp_path: Path, project: Path) -> None:
-    """Where git cannot be asked, a fact about it is neither true nor false."""
+    """Without git, a fact about it is neither true nor false."""
     with holdfast.open(project) as workspace:
         workspace.project.add_fact("b", check={"branch-exists": "main"})
         assert rules(workspace) == ["HF404"]

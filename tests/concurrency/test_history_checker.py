@@ -34,7 +34,7 @@ def test_a_stale_read_is_rejected() -> None:
 
 
 def test_a_dead_clients_append_may_have_happened_or_not() -> None:
-    """A call without an answer can take effect at any later moment, or never, but not both."""
+    """A call without an answer can take effect at any later time, or never, but not both."""
     open_call = _append(1, "a", 0, None, -1)
     assert check([open_call, _read(2, 5, 6, 0, "")]).legal
     assert check([open_call, _read(2, 5, 6, 1, "a")]).legal
@@ -43,7 +43,7 @@ def test_a_dead_clients_append_may_have_happened_or_not() -> None:
 
 
 def test_a_conflict_needs_another_version() -> None:
-    """A conflict is only right while the stream is not at the expected version."""
+    """A conflict is only valid while the stream is not at the expected version."""
     conflict = Operation(2, "append", "b", 0, 2, 3, CONFLICT)
     assert check([_append(1, "a", 0, 1, 1), conflict]).legal
     assert not check([_append(1, "a", 4, 5, 1), conflict]).legal
@@ -55,7 +55,7 @@ def test_two_appends_cannot_have_one_version() -> None:
 
 
 def _legal_history(rng: random.Random, count: int) -> list[Operation]:
-    """A history of an ideal register: each call takes effect at one moment, its ends lie around it."""
+    """A history of an ideal register: each call takes effect at one point between its start and its end."""
     version, head, history = 0, "", []
     for number in range(count):
         moment = number * 10

@@ -1,4 +1,4 @@
-"""Ctrl-C in the midst of an append: the handle goes on as if it had been opened anew, and nobody else waits for it."""
+"""Ctrl-C during an append: the handle stays consistent, and nobody else is blocked."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from holdfast.testing import scale
 from holdfast.workspace import scaffold
 from holdfast.workspace.session import Session
 
-pytestmark = pytest.mark.timeout(300, method="thread")  # its own way would be by the same alarm
+pytestmark = pytest.mark.timeout(300, method="thread")  # its default method uses the same alarm
 ROUNDS = 400
 LATEST = 0.0012
-"""Seconds from the beginning of an append to the interrupt, at most: most appends take less."""
+"""The longest time from the start of an append to the interrupt: most appends take less."""
 
 
 @pytest.fixture
 def interrupts() -> Iterator[None]:
-    """Alarms that are raised as Ctrl-C is, and that what other tests left behind does not get: an interrupt in the
-    midst of being collected is told to nobody."""
+    """Alarms raised like Ctrl-C, but not inside leftovers of other tests: an interrupt during garbage collection is
+    lost."""
     gc.collect()
     gc.disable()
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
@@ -48,10 +48,10 @@ def interrupted(session: Session, after: float, number: int) -> int | None:
 
 @pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside"])
 @pytest.mark.parametrize("engine", ["files", "sqlite"])
-def test_an_interrupt_at_any_moment_leaves_a_handle_that_goes_on(
+def test_a_handle_stays_consistent_after_an_interrupt(
     tmp_path: Path, interrupts: None, engine: str, beside: bool
 ) -> None:
-    """Whenever an append is interrupted, the next one knows how many commits there are, and so does everybody else."""
+    """Whenever an append is interrupted, the next one knows how many commits there are, and so do all others."""
     draw = random.Random(scale.seed())
     scaffold.create(str(tmp_path / ".state"))
     where = str(tmp_path) if engine == "files" else f"sqlite:///{tmp_path / 'memory.db'}"
@@ -76,7 +76,7 @@ def test_an_interrupt_at_any_moment_leaves_a_handle_that_goes_on(
         assert workspace.store.check() == []
 
 
-def test_an_interrupted_reading_is_begun_anew(tmp_path: Path, interrupts: None) -> None:
+def test_an_interrupted_read_starts_over(tmp_path: Path, interrupts: None) -> None:
     """Ctrl-C while commits are folded: no commit is in the state twice afterwards, and none is missing."""
     draw = random.Random(scale.seed())
     scaffold.create(str(tmp_path / ".state"))

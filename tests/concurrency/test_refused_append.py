@@ -1,4 +1,4 @@
-"""An append that is refused leaves the store as watchful as it was before (found by the history checker)."""
+"""A refused append leaves the store's conflict detection intact (found by the history checker)."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def _refuse(context: AppendContext) -> PreparedCommit:
 def test_a_refused_append_does_not_hide_what_others_wrote(
     tmp_path: Path, engine: str, prebuilt: bool
 ) -> None:
-    """After a refusal, an old cursor and an old version are a conflict, whatever was looked at meanwhile."""
+    """After a refusal, an old cursor with an old version is a conflict, whatever was read meanwhile."""
     one, other = opener(engine)(str(tmp_path)), opener(engine)(str(tmp_path))
     first = one.append("project", _plan)
-    time.sleep(0.1)  # the folder's time has settled: only then is what was read trusted without another look
+    time.sleep(0.1)  # the folder's time has settled: only then is the cached listing trusted
     first = one.append("project", _plan)
     second = one.append("project", _plan, cursor=first.cursor)
     other.append("project", _plan)

@@ -33,7 +33,7 @@ def archive_once(fixture: Fixture) -> None:
 
 
 def archive_twice(fixture: Fixture) -> None:
-    """Somebody goes on with an archived session, and it is archived again."""
+    """An archived session is continued, and archived again."""
     fixture.joined = True
     store = fixture.store()
     fixture.append(store)
@@ -51,7 +51,7 @@ PROTOCOLS = [Protocol(function.__name__, function) for function in (archive_once
 
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
 def test_no_cut_during_archiving_loses_a_commit(protocol: Protocol) -> None:
-    """Whatever of the joining, the moving and the removing reached the disk, the session is whole."""
+    """Whichever parts of joining, moving and removing reached the disk, the session is complete."""
     checked, _ = check_protocol(
         protocol, seed=scale.seed(), limit=scale.scaled(6), again=2, most=scale.scaled(800)
     )
@@ -74,11 +74,11 @@ TELLING = {
     "sync_folder .state/events/sessions/kim/SESSION": "archive_twice",
     "sync_folder .state/events/sessions/kim": "archive_twice",
 }
-"""Of the two protocols the one that shows what a sync is for; it is tried first."""
+"""Of the two protocols, the one that shows a sync's purpose; it is tried first."""
 
 
 def sync_class(fixture: Fixture, call: str, path: str) -> str:
-    """As ``segment_class``; temp files have other names in every run."""
+    """Like ``segment_class``; temp files have other names in every run."""
     return re.sub(r"\.tmp-\S+", ".tmp", segment_class(fixture, call, path))
 
 
@@ -94,7 +94,7 @@ CLASSES = _classes()
 
 
 def test_the_joined_segment_and_its_folders_are_synced() -> None:
-    """The syncs that keep a joined segment are among those that are left out below."""
+    """The syncs that protect a joined segment are among those omitted below."""
     joined = ".state/events/history/2026-01/SESSION"
     assert {f"sync {joined}/.SEGMENT.tmp after write", f"sync_folder {joined}"} <= set(CLASSES) - NEEDLESS
 
@@ -102,7 +102,7 @@ def test_the_joined_segment_and_its_folders_are_synced() -> None:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", sorted(set(CLASSES) - NEEDLESS))
 def test_a_dropped_sync_of_archiving_is_caught(name: str) -> None:
-    """Control: leaving out one sort of sync loses something, and the lister says so."""
+    """Control: omitting one kind of sync loses something, and the lister detects it."""
     dropped = 0
 
     def drop(fixture: Fixture, call: str, path: str) -> bool:

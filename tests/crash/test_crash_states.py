@@ -1,4 +1,4 @@
-"""Every disk state that a power cut may leave is opened by the real engine and held to G1, G2, G3 and G7."""
+"""Every disk state that a power cut may leave is opened by the real engine and checked against G1, G2, G3 and G7."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ SEEDED = [protocol for protocol in PROTOCOLS if not protocol.name.endswith(("git
 
 
 def test_enough_states_are_promised() -> None:
-    """The protocols together promise the number of states that the project promises."""
+    """The protocols together give the number of states that the project promises."""
     assert set(STATES) == {protocol.name for protocol in PROTOCOLS}
     assert sum(STATES.values()) >= scale.STATES
 
 
 @pytest.mark.parametrize("protocol", SEEDED, ids=lambda protocol: protocol.name.replace(" ", "_"))
 def test_a_seed_lists_the_same_states_in_every_run(protocol: Protocol) -> None:
-    """Two recordings of a protocol give the same list of states, so that a failure can be looked at again."""
+    """Two recordings of a protocol give the same list of states, so that a failure can be reproduced."""
 
     def listed() -> list[str]:
         fixture = Fixture(scale.seed())
@@ -78,7 +78,7 @@ def test_a_seed_lists_the_same_states_in_every_run(protocol: Protocol) -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name.replace(" ", "_"))
 def test_every_state_after_a_cut(protocol: Protocol) -> None:
-    """After a cut at any moment, and after a second cut during the recovery, nothing acknowledged is lost."""
+    """After a cut at any point, and after a second cut during the recovery, nothing acknowledged is lost."""
     limit = LIMITS.get(protocol.name, scale.scaled(6))
     most = None if protocol.name in LIMITS else scale.scaled(STATES[protocol.name])
     checked, _ = check_protocol(protocol, seed=scale.seed(), limit=limit, again=2, most=most)
@@ -115,7 +115,7 @@ def _until_the_last_call(make: Callable[..., Protocol], **options: bool) -> int:
     ids=["first_append", "append", "awake"],
 )
 def test_killed_at_every_call_then_cut(fresh: bool, retry: bool, awake: bool, journals: bool) -> None:
-    """What a successor of a killed process is told to be safe survives a cut, also if it found it half done."""
+    """What a killed process's successor acknowledges survives a cut, even if it found a commit half done."""
     states = _until_the_last_call(killed_then_cut, fresh=fresh, retry=retry, awake=awake, journals=journals)
     assert states >= 30
 
@@ -132,7 +132,7 @@ def test_a_long_text_killed_at_every_call_then_cut(fresh: bool, retry: bool) -> 
 @pytest.mark.parametrize("same_store", [True, False], ids=["same_process", "next_process"])
 @pytest.mark.parametrize("fresh", [True, False], ids=["first_append", "append"])
 def test_a_failed_sync_of_a_long_text_is_never_success(fresh: bool, same_store: bool) -> None:
-    """A text whose sync failed is written again before a commit that names it is acknowledged."""
+    """A text whose sync failed is rewritten before a commit that names it is acknowledged."""
     assert _until_the_last_call(failed_sync, fresh=fresh, same_store=same_store, long=True) >= 5
 
 
@@ -146,8 +146,8 @@ def test_failed_sync_is_never_success(fresh: bool, same_store: bool, journals: b
 
 
 def failed_take_over(call: int, *, noted: bool) -> Protocol:
-    """The power went when a process had all it wrote in its journal; a sync of the next one fails while it takes that
-    over. ``noted``: the note in the lock file has survived."""
+    """The power failed while a process had everything in its journal; a sync fails while the next one replays it.
+    ``noted``: the lock-file header has survived."""
 
     def run(fixture: Fixture) -> None:
         half_lost(fixture)
@@ -176,13 +176,13 @@ def failed_take_over(call: int, *, noted: bool) -> Protocol:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("noted", [False, True], ids=["forgotten", "noted"])
-def test_a_failed_sync_of_a_take_over_is_never_success(noted: bool) -> None:
-    """No journal goes before its lines are on the disk elsewhere, also if the kernel has forgotten the error."""
+def test_a_failed_sync_during_replay_is_never_success(noted: bool) -> None:
+    """No journal is removed before its lines are durable elsewhere, even if the kernel has dropped the error."""
     assert _until_the_last_call(failed_take_over, noted=noted) >= 5
 
 
-def test_torn_tail_is_cut_and_kept() -> None:
-    """After half a line was left behind, the next append keeps those bytes in quarantine and goes on."""
+def test_a_torn_tail_is_quarantined() -> None:
+    """After a partial line, the next append saves those bytes in quarantine and continues."""
     fixture = Fixture(1)
     try:
         PROTOCOLS[[protocol.name for protocol in PROTOCOLS].index("tail repair")].run(fixture)

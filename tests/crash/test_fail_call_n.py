@@ -1,4 +1,4 @@
-"""Every file call of every write fails in turn, with every error, once and for good; then the store is opened again."""
+"""Every file call of every write fails in turn, with every error, once and permanently; then the store is reopened."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def _many(fixture: Fixture, store: FilesStore) -> None:
 
 
 def _alone(fixture: Fixture, store: FilesStore) -> None:
-    """Nobody else appends, and there is no rule to ask."""
+    """An uncontended append without a rule."""
     for _ in range(6):
         fixture.append(store, fast_path=True)
 
 
 def _beside(fixture: Fixture, store: FilesStore) -> None:
-    """Another process appends too, and nobody reads what the other one wrote."""
+    """Another process appends too, and neither reads the other's commits."""
     other = fixture.store()
     for one in (store, other, store):
         fixture.append(one)
@@ -53,7 +53,7 @@ def _beside(fixture: Fixture, store: FilesStore) -> None:
 
 
 def _long_text(fixture: Fixture, store: FilesStore) -> None:
-    """A commit with texts that are files of their own, and another one with one of them."""
+    """A commit with long texts, and another one with one of them."""
     fixture.append(store, op=fixture.next_op(long=True))
     fixture.append(store, op=fixture.next_op(long=True))
 
@@ -94,7 +94,7 @@ def _forget(fixture: Fixture, store: FilesStore) -> None:
 
 
 def _nothing(fixture: Fixture) -> None:
-    """An empty folder: the write makes everything."""
+    """An empty folder: the write creates everything."""
 
 
 def _history(fixture: Fixture) -> None:
@@ -149,7 +149,7 @@ CASES: dict[str, tuple[Callable[[Fixture], None], Write]] = {
 
 
 def _run(case: str, failure: Failure) -> bool:
-    """One run; False if the failure came too late to happen."""
+    """One run; False if the failure point was not reached."""
     prepare, write = CASES[case]
     fixture = Fixture(3)
     try:
@@ -160,14 +160,14 @@ def _run(case: str, failure: Failure) -> bool:
             store = fixture.store(faulty)
             write(fixture, store)
         except HoldfastError:
-            pass  # an error that says so is all that is asked for; a bare OSError fails this test
+            pass  # a HoldfastError is enough; a bare OSError fails this test
         if not faulty.dealt:
             return False
         where = f"{case}, {failure}: {faulty.dealt[:3]}"
         faulty.heal()
         if store is None or write is _close:
             store = fixture.store(faulty)
-        fixture.append(store)  # the same process works on as soon as the fault is gone
+        fixture.append(store)  # the same process recovers as soon as the fault is gone
         store.close()
         after = fixture.store()
         found = verify(after, STREAM, fixture.acknowledged, where)
@@ -191,7 +191,7 @@ def _run(case: str, failure: Failure) -> bool:
 )
 @pytest.mark.parametrize("case", CASES)
 def test_call_n_fails(case: str, error: int, sticky: bool, late: bool) -> None:
-    """A failed call is never a lost commit, and work goes on as soon as the fault has gone."""
+    """A failed call never loses a commit, and appending works again once the fault is gone."""
     fired = 0
     for call in itertools.count(1):
         if not _run(case, Failure(call, error, sticky, late)):

@@ -1,4 +1,4 @@
-"""No space, no inodes, no permission to write: clear errors, nothing lost, and work goes on when it is over."""
+"""No space, no inodes, no write permission: clear errors, nothing lost, and recovery when it is over."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def disk() -> Iterator[LoopDisk]:
 
 
 def _fill(disk: LoopDisk) -> str:
-    """Take all space; returns the file to remove when space is to return."""
+    """Take all space; returns the file to remove to free it."""
     path = os.path.join(disk.top, "ballast")
     fd = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
     for size in (1 << 16, 1 << 12, 512, 1):
@@ -58,7 +58,7 @@ def _append_until_full(store: Store, known: list[Acknowledged], limit: int) -> i
 @pytest.mark.parametrize("engine", ["files", "sqlite"])
 @pytest.mark.parametrize("history", [0, 3])
 def test_disk_full_then_space_returns(disk: LoopDisk, engine: str, history: int) -> None:
-    """A full disk refuses commits; all acknowledged ones stay, and with space the same store works on."""
+    """A full disk refuses commits; acknowledged ones stay, and the same store works again with space."""
     store = opener(engine)(disk.top)
     known = [append(store, STREAM, f"before{number}") for number in range(history)]
     ballast = _fill(disk)
@@ -76,7 +76,7 @@ def test_disk_full_then_space_returns(disk: LoopDisk, engine: str, history: int)
 
 
 def test_no_inodes_then_some_return() -> None:
-    """Without a free inode no new stream can begin; old ones work on, and new ones as soon as one is free."""
+    """Without a free inode no new stream can be created; old ones work, and new ones as soon as one is free."""
     if reason := missing():
         pytest.skip(reason)
     with LoopDisk(size=2 << 20, inodes=32) as disk:
@@ -107,7 +107,7 @@ def test_no_inodes_then_some_return() -> None:
 
 @pytest.mark.parametrize("engine", ["files", "sqlite"])
 def test_read_only_then_writable(disk: LoopDisk, engine: str) -> None:
-    """A disk that turns read-only refuses commits and can be read; later the work goes on."""
+    """A read-only disk refuses commits and can be read; later appending works again."""
     store = opener(engine)(disk.top)
     known = [append(store, STREAM, "before")]
     store.close()

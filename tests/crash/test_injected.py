@@ -53,7 +53,7 @@ CASES = [
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(("call", "error", "when"), CASES, ids=lambda value: str(value))
 def test_injected_error(tmp_path: Path, call: str, error: str, when: int) -> None:
-    """An error of the kernel becomes an error of holdfast; what the process acknowledged is there afterwards."""
+    """A kernel error becomes a holdfast error; acknowledged commits are present afterwards."""
     if shutil.which("strace") is None:
         pytest.skip("strace is not installed")
     store = opener("files")(str(tmp_path))

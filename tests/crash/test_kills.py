@@ -1,4 +1,4 @@
-"""kill -9 at random times: several writers on one stream, nothing acknowledged is lost, nobody repairs anything."""
+"""kill -9 at random times: several writers on one stream, nothing acknowledged is lost, no repair is needed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def place() -> Iterator[str]:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("engine", KILLS)
 def test_killed_writers_lose_nothing(engine: str, place: str) -> None:
-    """Four forked writers at a time are killed within milliseconds, over and over."""
+    """Four forked writers at a time are killed within milliseconds, repeatedly."""
     kills = scale.scaled(KILLS[engine])
     found = torture("kills", engine, place, kills, scale.seed())
     assert found["kills"] >= kills
@@ -45,7 +45,7 @@ def test_killed_writers_lose_nothing(engine: str, place: str) -> None:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("engine", FRESH)
 def test_killed_interpreters_lose_nothing(engine: str, place: str) -> None:
-    """Whole new interpreters are killed during start-up, opening and work."""
+    """New interpreters are killed during start-up, opening and work."""
     kills = scale.scaled(FRESH[engine])
     found = torture("fresh-kills", engine, place, kills, scale.seed())
     assert found["kills"] >= kills
@@ -53,7 +53,7 @@ def test_killed_interpreters_lose_nothing(engine: str, place: str) -> None:
 
 
 class _Failing(MemoryStore):
-    """Works in the process that made it, and fails in every other one."""
+    """Works in the process that created it, and fails in every other one."""
 
     def __init__(self) -> None:
         super().__init__(clock=wall_clock, writer="abcdefgh")
@@ -66,6 +66,6 @@ PARENT = os.getpid()
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_writers_that_fail_are_not_counted_as_killed() -> None:
-    """Control: an engine whose writers run into errors is found out, although nothing it acknowledged is lost."""
+    """Control: an engine whose writers fail is detected, although nothing it acknowledged is lost."""
     with pytest.raises(Violation, match="failed before it was killed"):
         forked(_Failing, 400, scale.seed())

@@ -1,4 +1,4 @@
-"""Controls: the lister catches every sync that is left out, and every acknowledgement that comes too early."""
+"""Controls: the lister catches every omitted sync, and every premature acknowledgement."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ PLAIN = "sync .state/events/sessions/kim/SESSION/SEGMENT after write"
 JOURNAL = "sync .state/local/journals/JOURNAL after write"
 
 NEEDLESS = {
-    # The next append's own sync covers the truncation too, and until then nothing behind it is acknowledged.
+    # The next append's own sync covers the truncation too, and until then nothing after it is acknowledged.
     "sync .state/events/sessions/kim/SESSION/SEGMENT after truncate",
-    # The folder of views that archiving removed may come back empty or with views: no commit is in it.
+    # The folder of views that archiving removed may reappear, empty or with views: it holds no commit.
     "sync_folder .state/sessions/kim",
 }
 """Syncs that no acknowledged commit depends on in these protocols, each with its reason."""
@@ -41,7 +41,7 @@ TELLING = {
     JOURNAL: "journal",
     "sync_folder .state/local/journals": "journal",
 }
-"""Of the protocols that make a sync, the one that shows what it is for; it is tried first."""
+"""For a sync in several protocols, the one that shows its purpose; it is tried first."""
 
 
 def _by_class() -> dict[str, list[Protocol]]:
@@ -82,7 +82,7 @@ def _caught_by(name: str, protocols: list[Protocol]) -> str | None:
 
     for protocol in sorted(protocols, key=lambda protocol: protocol.name != TELLING.get(name)):
         try:
-            # Drawn in any order: what a missing sync loses is seen in most states behind it, and soon.
+            # In random order: what a missing sync loses shows in most later states, and soon.
             check_protocol(
                 protocol,
                 seed=scale.seed(),
@@ -99,7 +99,7 @@ def _caught_by(name: str, protocols: list[Protocol]) -> str | None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", sorted(set(CLASSES) - NEEDLESS))
 def test_a_dropped_sync_is_caught(name: str) -> None:
-    """Leaving out one sort of sync loses something, and the lister says so."""
+    """Omitting one kind of sync loses something, and the lister detects it."""
     caught = _caught_by(name, CLASSES[name])
     assert caught is not None, (
         f"dropping {name!r} was not caught: the lister is blind, or the sync is useless"
@@ -108,7 +108,7 @@ def test_a_dropped_sync_is_caught(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["journal", "alone", "beside others"])
 def test_a_journal_that_is_not_synced_is_caught_on_every_path(name: str) -> None:
-    """An append makes sure of a commit before it acknowledges it, whoever else is writing."""
+    """An append makes a commit durable before it acknowledges it, even under contention."""
     assert _caught_by(JOURNAL, [protocol for protocol in PROTOCOLS if protocol.name == name])
 
 
@@ -116,12 +116,12 @@ def test_a_journal_that_is_not_synced_is_caught_on_every_path(name: str) -> None
     "name", ["journal", "alone", "journal of a dead process", "journals of two", "journal and git"]
 )
 def test_a_journal_that_begins_again_too_early_is_caught(name: str) -> None:
-    """Where commits are made sure of in journals, the segment must be synced before a journal begins again or goes."""
+    """With journals, the segment must be synced before a journal is reused or removed."""
     assert _caught_by(PLAIN, [protocol for protocol in PROTOCOLS if protocol.name == name])
 
 
-def test_a_journal_that_holds_only_the_own_line_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A commit must not be acknowledged ahead of one that it follows and that somebody still waits for."""
+def test_a_journal_with_only_its_own_line_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A commit must not be acknowledged before one that it follows and whose sync is pending."""
     honest = Stream._make_durable
 
     def careless(self: Stream, size: int, safe: int, line: bytes) -> None:
@@ -129,20 +129,20 @@ def test_a_journal_that_holds_only_the_own_line_is_caught(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(Stream, "_make_durable", careless)
     (protocol,) = (protocol for protocol in PROTOCOLS if protocol.name == "journals overtaken")
-    # The commit comes back without the one before it: in a segment of its own, so chained anew.
+    # The commit is restored without the one before it: in a segment of its own, so rechained.
     with pytest.raises(Violation, match=r"no prefix|is changed"):
         check_protocol(protocol, seed=scale.seed(), limit=6, acknowledged_only=True)
 
 
-def test_a_journal_that_goes_before_its_segment_is_synced_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who takes over a dead process's journal keeps it until all that is in it is on the disk elsewhere."""
-    honest = replay._put_back
+def test_a_journal_removed_before_its_segment_is_synced_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dead process's journal is kept until everything in it is durable elsewhere."""
+    honest = replay._replay_segment
 
     def hasty(place: Place, handle: Stream, name: str, entries: list[Entry]) -> None:
-        for path in replay.waiting(place, handle.stream.replace("/", "+")):
+        for path in replay.journals_of(place, handle.stream.replace("/", "+")):
             place.fs.unlink(path)
             place.fs.sync_folder(os.path.dirname(path))
-            place.fs.close(place.fs.open(path, os.O_RDWR | os.O_CREAT))  # so that it can be removed once more
+            place.fs.close(place.fs.open(path, os.O_RDWR | os.O_CREAT))  # so that it can be removed again
         honest(place, handle, name, entries)
 
     def taken_over(fixture: Fixture) -> None:
@@ -152,7 +152,7 @@ def test_a_journal_that_goes_before_its_segment_is_synced_is_caught(monkeypatch:
         dying.die()
         fixture.store().read(STREAM, None)
 
-    monkeypatch.setattr(replay, "_put_back", hasty)
+    monkeypatch.setattr(replay, "_replay_segment", hasty)
     with pytest.raises(Violation):
         check_protocol(
             Protocol("taken over", taken_over), seed=scale.seed(), limit=6, most=scale.scaled(2000)
@@ -160,7 +160,7 @@ def test_a_journal_that_goes_before_its_segment_is_synced_is_caught(monkeypatch:
 
 
 def test_acknowledging_before_the_sync_is_caught() -> None:
-    """A store that says yes before its sync has returned is found out."""
+    """A store that acknowledges before its sync has returned is detected."""
 
     def early(fixture: Fixture) -> None:
         store = fixture.store()

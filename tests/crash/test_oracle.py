@@ -1,4 +1,4 @@
-"""Controls: an engine that errs after the last acknowledged commit is caught."""
+"""Controls: an engine with errors after the last acknowledged commit is caught."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ MISTAKES: list[tuple[Opened, str, str]] = [
     ("engine", "protocol", "said"), MISTAKES, ids=lambda value: getattr(value, "__name__", "")
 )
 def test_a_mistake_in_recovery_is_found(engine: Opened, protocol: str, said: str) -> None:
-    """Half a commit, one that shows twice, a lost successor, a fault without its place: each is rejected."""
+    """Half a commit, a duplicate, a lost successor, a fault without its position: each is rejected."""
     with pytest.raises(Violation, match=said):
         check_protocol(BY_NAME[protocol], seed=scale.seed(), limit=6, opened=engine)
 
 
 def test_other_words_are_found_in_commits_that_were_joined() -> None:
-    """Where archiving may chain commits anew, a changed commit with a fitting sum is still a changed one."""
+    """Where archiving may rechain commits, a changed commit with a valid checksum is still detected."""
 
     def joined(fixture: Fixture) -> None:
         fixture.joined = True

@@ -1,4 +1,4 @@
-"""Real power cuts on a real ext4: what was acknowledged before the cut is there afterwards."""
+"""Real power cuts on a real ext4: acknowledged commits survive."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_enough_cuts_are_promised() -> None:
 
 @pytest.mark.parametrize(("engine", "mode"), CUTS, ids=lambda value: value or "default")
 def test_no_acknowledged_commit_is_lost(engine: str, mode: str) -> None:
-    """After every cut all acknowledged commits are there, and the next commit needs no repair."""
+    """After every cut all acknowledged commits are present, and the next commit needs no repair."""
     cuts = scale.scaled(CUTS[engine, mode])
     found = torture("cuts", engine, "-", cuts, scale.seed(), mode)
     assert found["cuts"] >= cuts
@@ -44,7 +44,7 @@ def test_no_acknowledged_commit_is_lost(engine: str, mode: str) -> None:
 @pytest.mark.parametrize("mode", MODES, ids=lambda value: value or "default")
 @pytest.mark.parametrize("version", [1])
 def test_a_migration_survives_the_cut(version: int, mode: str) -> None:
-    """A database of an older release whose migration loses power is whole, and migrated at the next opening."""
+    """A database of an older release whose migration loses power is intact, and migrated at the next opening."""
     cuts = scale.scaled(MIGRATION_CUTS)
     found = torture("migration-cuts", str(version), "-", cuts, scale.seed(), mode)
     assert found["cuts"] >= cuts
@@ -53,13 +53,13 @@ def test_a_migration_survives_the_cut(version: int, mode: str) -> None:
 
 @pytest.mark.parametrize("engine", CARELESS)
 def test_a_store_without_sync_loses_commits(engine: str) -> None:
-    """Control: the same run finds a store whose sync does nothing, or only that of its journals."""
+    """Control: the same run detects a store whose sync does nothing, or only its journals' sync."""
     with pytest.raises(AssertionError, match=r"acknowledged commit .* is missing"):
         torture("cuts", engine, "-", 200, scale.seed(), "")
 
 
 def test_a_cut_takes_what_was_not_synced() -> None:
-    """Control: the cut is a real one, which keeps synced bytes and loses the others."""
+    """Control: the cut is real: synced bytes survive and others are lost."""
     with LoopDisk() as disk:
         disk.mount()
         path = os.path.join(disk.top, "f")

@@ -1,4 +1,4 @@
-"""A migration of an SQLite database that is killed, fails or loses power at any call: nothing is lost or half done."""
+"""A SQLite migration that is killed, fails or loses power at any call: nothing is lost or half done."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def fresh(tmp_path: Path) -> list[Any]:
 
 
 def _old(tmp_path: Path, version: int) -> tuple[str, str, list[Acknowledged]]:
-    """A folder with a database of an older release, a file for what is said, and what was acknowledged before."""
+    """A folder with a database of an older release, a file for output, and what was acknowledged before."""
     folder, said = tmp_path / "old", tmp_path / "said"
     remove_tree(str(folder))
     folder.mkdir()
@@ -58,7 +58,7 @@ def _old(tmp_path: Path, version: int) -> tuple[str, str, list[Acknowledged]]:
 def test_an_old_database_is_what_the_other_tests_take_it_for(
     tmp_path: Path, fresh: list[Any], version: int
 ) -> None:
-    """Without any accident it is migrated, and part of it was in the write-ahead log when it was found."""
+    """Without any failure it is migrated, and part of it was in the write-ahead log."""
     folder, _, known = _old(tmp_path, version)
     path = os.path.join(folder, migration.NAME)
     assert os.path.getsize(path + "-wal") > 4096
@@ -77,7 +77,7 @@ INJECTED = [
 @pytest.mark.parametrize(("call", "what"), INJECTED, ids=lambda value: str(value))
 @pytest.mark.parametrize("version", OLDER)
 def test_at_every_call(tmp_path: Path, fresh: list[Any], version: int, call: str, what: str) -> None:
-    """A process that is killed at any call of the migration, or whose call fails, leaves a database that is whole."""
+    """A process that is killed at any call of the migration, or whose call fails, leaves an intact database."""
     happened = 0
     for number in itertools.count(1):
         folder, said, known = _old(tmp_path, version)
@@ -100,7 +100,7 @@ def test_at_every_call(tmp_path: Path, fresh: list[Any], version: int, call: str
         migration.check_migrated(folder, known, fresh, f"{call} {number} {what}")
         if done.returncode == 0:
             if number > happened + 3:
-                break  # some errors SQLite can do without; several in a row are past the last call
+                break  # SQLite tolerates some errors; several in a row are past the last call
             continue
         assert done.returncode in (9, -9, 137), done.stderr.decode()
         assert (done.returncode == 9) == what.startswith("error"), done.stderr.decode()
@@ -131,7 +131,7 @@ def _states(
 
 @pytest.mark.parametrize("version", OLDER)
 def test_every_state_after_a_cut(tmp_path: Path, fresh: list[Any], version: int) -> None:
-    """Whatever a power cut leaves of a migration and of the commit after it, opening makes it whole."""
+    """Whatever a power cut leaves of a migration and of the commit after it, opening completes it."""
     folder, said, known = _old(tmp_path, version)
     trace = traced.Trace(migration.command(folder, said), folder, said)
     kinds = {step.kind for step in trace.steps}
@@ -142,7 +142,7 @@ def test_every_state_after_a_cut(tmp_path: Path, fresh: list[Any], version: int)
 
 
 def test_the_lister_sees_a_sync_that_is_missing(tmp_path: Path, fresh: list[Any]) -> None:
-    """Control: without the syncs of SQLite the same list of states has lost commits, or a broken database."""
+    """Control: without SQLite's syncs the same states have lost commits, or a broken database."""
     folder, said, known = _old(tmp_path, 1)
     trace = traced.Trace(migration.command(folder, said), folder, said)
 
@@ -160,8 +160,8 @@ def test_the_lister_sees_a_sync_that_is_missing(tmp_path: Path, fresh: list[Any]
 def test_the_lister_sees_each_sync_that_is_missing(
     tmp_path: Path, fresh: list[Any], file: str, before: str
 ) -> None:
-    """Control: a commit hangs on the last sync of the log before it is acknowledged, and on that of the database before
-    its log is removed; each left out alone is found. All other syncs here are followed by one that covers them."""
+    """Control: a commit depends on the last sync of the log before it is acknowledged, and on the database's sync
+    before its log is removed; omitting either is detected. Every other sync is followed by one that covers it."""
     folder, said, known = _old(tmp_path, 1)
     trace = traced.Trace(migration.command(folder, said), folder, said)
     name = migration.NAME + file

@@ -82,7 +82,7 @@ def test_loops(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_decision_with_links_and_a_successor(capsys: pytest.CaptureFixture[str]) -> None:
-    """The links are kept, and the history of the older decision tells what replaced it."""
+    """The links are stored, and the history of the older decision names its successor."""
     run(capsys, "risk", "add", "rain", "--severity", "high")
     run(capsys, "decide", "Tent", "--because", "rain", "--risk", "R-1")
     run(capsys, "settle", "D-1", "bought")
@@ -140,8 +140,8 @@ def test_goal_focus_and_status(capsys: pytest.CaptureFixture[str]) -> None:
     assert "holdfast pause" in run(capsys, "goal", "status", "paused", status=1)["error"]["hint"]
 
 
-def test_a_discussion_and_the_way_back(capsys: pytest.CaptureFixture[str]) -> None:
-    """The fork says where return will go, the second fork is refused, and return is back there."""
+def test_a_discussion_and_its_return(capsys: pytest.CaptureFixture[str]) -> None:
+    """The discussion says where return goes, a second one is refused, and return restores the place."""
     run(capsys, "goal", "focus", "The parser")
     run(capsys, "task", "add", "one")
     run(capsys, "task", "start")
@@ -153,10 +153,10 @@ def test_a_discussion_and_the_way_back(capsys: pytest.CaptureFixture[str]) -> No
     assert run(capsys, "return", "--summary", "because")["place"] == back
 
 
-def test_pause_writes_a_page_and_continue_takes_it_away(
+def test_pause_writes_a_page_and_continue_removes_it(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The page in the project's folder is there exactly while the session is paused."""
+    """The page in the project's folder exists exactly while the session is paused."""
     page = project / ".continue-here.md"
     assert (
         run(capsys, "pause", "Mode B pending", "--action", "rules")["recovery"]["notes"] == "Mode B pending"
@@ -169,7 +169,7 @@ def test_pause_writes_a_page_and_continue_takes_it_away(
 def test_a_page_that_cannot_be_written_does_not_undo_the_pause(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A link in the place of the page is left alone and told of; the pause is in the log."""
+    """A symlink in place of the page is left alone and reported; the pause is in the log."""
     (project / "elsewhere.md").write_text("mine")
     (project / ".continue-here.md").symlink_to("elsewhere.md")
     assert main(["pause", "notes"]) == 0
@@ -178,8 +178,8 @@ def test_a_page_that_cannot_be_written_does_not_undo_the_pause(
     assert state()["registers"]["status"]["value"] == "paused"
 
 
-def test_complete_tells_what_is_left_open(capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing that is open is hidden by completing, and completing twice is refused."""
+def test_complete_reports_what_is_left_open(capsys: pytest.CaptureFixture[str]) -> None:
+    """Completing hides nothing that is open, and completing twice is refused."""
     run(capsys, "task", "add", "one")
     run(capsys, "decide", "x", "--because", "y")
     assert run(capsys, "complete", "shipped")["left_open"] == {"decisions": 1, "tasks": 1}
@@ -187,7 +187,7 @@ def test_complete_tells_what_is_left_open(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_a_checkpoint_is_saved_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    """All that was given comes back; an empty message is refused instead of read as a question."""
+    """All given values are shown; an empty message is refused instead of read as a question."""
     run(
         capsys,
         "checkpoint",
@@ -216,7 +216,7 @@ def test_op_and_expect_hold_for_verbs(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_a_repeated_operation_says_that_nothing_was_written(capsys: pytest.CaptureFixture[str]) -> None:
-    """A person who repeats a command under its operation id is told that it was there already."""
+    """A command repeated under its operation id says that it was already recorded."""
     for words in (["note", "one"], ["record", "x.one", "{}"], ["task", "add", "one"]):
         assert main([*words, "--op", words[0]]) == 0
         assert "Already" not in capsys.readouterr().out
@@ -230,12 +230,12 @@ def test_a_repeated_operation_says_that_nothing_was_written(capsys: pytest.Captu
 def test_a_number_of_lines_below_the_least_is_a_usage_error(
     capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
-    """A count that makes no sense is refused, not taken for all or for none."""
+    """A count below the minimum is refused, not taken for all or for none."""
     assert run(capsys, *words, status=2)["error"]["code"] == "HF-USAGE"
 
 
 def test_a_wrong_verb_is_a_usage_error_with_the_list(capsys: pytest.CaptureFixture[str]) -> None:
-    """The verbs are named; options before the verb are understood."""
+    """The verbs are named; options before the verb are accepted."""
     assert "add, start, done" in run(capsys, "task", "fly", status=2)["error"]["hint"]
     with holdfast.open() as workspace:
         name = workspace.session().id
@@ -259,8 +259,8 @@ def test_every_command_and_verb_has_help_with_examples(name: str, capsys: pytest
 @pytest.mark.parametrize(
     "text", [text for text in TEXTS if len(text) < 100_000 and "\0" not in text and text.strip()]
 )
-def test_texts_come_back_unchanged(text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """What a person writes is in the log as it was written, through every command that takes a text."""
+def test_texts_round_trip(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every command that takes a text stores it unchanged."""
     takes = [
         ("goal", "set", "--", text),
         ("goal", "focus", "--", text),

@@ -50,7 +50,7 @@ CASES = [
 @pytest.mark.parametrize("script", ["bash"], indirect=True)
 @pytest.mark.parametrize(("typed", "offered"), CASES)
 def test_bash(script: Path, typed: str, offered: set[str]) -> None:
-    """The script has no syntax error, registers itself, and offers what can follow."""
+    """The script has no syntax error, registers itself, and offers the right completions."""
     assert subprocess.run(["bash", "-n", script]).returncode == 0
     words = typed.split(" ")
     listed = " ".join(f"'{word}'" for word in ["holdfast", *words])
@@ -67,7 +67,7 @@ def test_bash(script: Path, typed: str, offered: set[str]) -> None:
 @pytest.mark.parametrize("script", ["fish"], indirect=True)
 @pytest.mark.parametrize(("typed", "offered"), CASES)
 def test_fish(script: Path, typed: str, offered: set[str]) -> None:
-    """fish itself says what it would offer."""
+    """fish itself reports its completions."""
     assert subprocess.run(["fish", "-n", script]).returncode == 0
     code = f'source {script}; complete -C "holdfast {typed}"'
     environment = {**os.environ, "HOME": str(script.parent)}
@@ -78,7 +78,7 @@ def test_fish(script: Path, typed: str, offered: set[str]) -> None:
 
 
 def typed_into_zsh(script: Path, typed: str, wanted: str) -> str:
-    """What a terminal shows once zsh has completed the words."""
+    """What a terminal shows after zsh has completed the words."""
     master, terminal = pty.openpty()
     environment = {**os.environ, "TERM": "dumb", "HOME": str(script.parent), "PS1": "> "}
     started = subprocess.Popen(
@@ -124,7 +124,7 @@ def test_zsh(script: Path, typed: str, wanted: str) -> None:
 
 @pytest.mark.parametrize("name", SHELLS)
 def test_every_command_and_verb_is_in_each_script(name: str) -> None:
-    """The scripts are made from the table of commands, so none can be forgotten."""
+    """The scripts are generated from the table of commands, so none is missing."""
     text = SHELLS[name]()
     for command in COMMANDS:
         assert command in text

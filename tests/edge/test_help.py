@@ -1,4 +1,4 @@
-"""Help: ten everyday commands, the rest in groups, right at 80 columns, and errors for what does not exist."""
+"""Help: ten everyday commands, the rest in groups, within 80 columns, and errors for what does not exist."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def all_words() -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("words", [[], ["help"], ["--help"], ["-h"]])
-def test_alone_it_shows_the_everyday_commands(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_arguments_it_shows_the_everyday_commands(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     """Ten commands with one line each, an example, and how to see the rest."""
     assert main(words) == 0
     shown = capsys.readouterr().out
@@ -52,7 +54,7 @@ def test_alone_it_shows_the_everyday_commands(words: list[str], capsys: pytest.C
 
 
 def test_help_all_shows_every_command_in_its_group(capsys: pytest.CaptureFixture[str]) -> None:
-    """Every command is there, within 80 columns, with the table that tells the repairing commands apart."""
+    """Every command is listed, within 80 columns, with the table that compares the repair commands."""
     assert main(["help", "--all"]) == 0
     shown = capsys.readouterr().out
     for group, names in GROUPS.items():
@@ -116,12 +118,12 @@ def test_version(option: str, capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_does_not_exist_is_a_usage_error(
     project: Path, words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An unknown option, command, verb or argument ends with status 2, wherever it stands."""
+    """An unknown option, command, verb or argument exits with status 2, wherever it is."""
     assert main(words) == 2
     assert capsys.readouterr().out.startswith("{" if "--json" in words else "")
 
 
-def test_options_may_stand_anywhere(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_may_come_anywhere(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Before the command, before the verb and between the arguments, also where an argument is optional."""
     assert main(["start", "Ship it"]) == 0
     capsys.readouterr()
@@ -154,7 +156,7 @@ def test_texts_that_begin_like_options(project: Path, text: str, capsys: pytest.
 def test_an_argument_that_belongs_to_a_verb_is_answered_with_it(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Someone who forgets the verb is shown the whole command."""
+    """Without its verb, the error shows the whole command."""
     assert main(["phase", "my build"]) == 2
     assert "holdfast phase enter 'my build'" in capsys.readouterr().err
 
@@ -180,7 +182,7 @@ def hinted() -> Iterator[tuple[str, str, str]]:
 
 
 def test_every_command_that_is_mentioned_exists() -> None:
-    """What messages, hints, views and documentation call `holdfast …` is a command, with that verb."""
+    """Every `holdfast …` in messages, hints, views and documentation is a command, with that verb."""
     wrong = set()
     for place, name, verb in [*mentions(), *hinted()]:
         if name not in COMMANDS or (verb and load(name).verbs and verb not in (load(name).verbs or {})):
@@ -189,7 +191,7 @@ def test_every_command_that_is_mentioned_exists() -> None:
 
 
 def test_the_manual_page_is_well_formed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """`help --man` names every command and verb, and man's own tools find no fault in it."""
+    """`help --man` names every command and verb, and man's own tools accept it."""
     assert main(["help", "--man"]) == 0
     page = capsys.readouterr().out
     for words in all_words():

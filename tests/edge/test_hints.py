@@ -102,7 +102,7 @@ def test_methods_in_hints_exist(name: str) -> None:
 
 
 def test_no_layer_below_the_edge_names_a_command() -> None:
-    """Core, workspace, store and recovery speak data: no text of theirs has a command of the command line in it."""
+    """Core, workspace, store and recovery are data: none of their texts names a CLI command."""
     named = [
         str(path.relative_to(ROOT))
         for layer in LAYERS
@@ -113,7 +113,7 @@ def test_no_layer_below_the_edge_names_a_command() -> None:
 
 
 def test_each_edge_renders_a_hint_in_its_own_terms() -> None:
-    """The same hint is a command, a tool call or a method call; what is not known is a placeholder."""
+    """The same hint is a command, a tool call or a method call; an unknown value is a placeholder."""
     hint = Hint("Settle it: ", Use("settle", id="D-1"), ".")
     assert cli.text(hint) == "Settle it: `holdfast settle D-1 OUTCOME`."
     assert mcp.text(hint) == "Settle it: the tool settle(id=D-1, outcome=…)."
@@ -121,7 +121,7 @@ def test_each_edge_renders_a_hint_in_its_own_terms() -> None:
 
 
 def test_what_no_tool_does_is_a_command_for_mcp_too() -> None:
-    """An agent behind MCP can run a command in a shell, and reads what is a resource as one."""
+    """An agent behind MCP can run a shell command, and gets resources by URI."""
     assert mcp.text(Hint(Use("heal"), " recovers them.")) == "`holdfast heal` recovers them."
     assert mcp.text(Hint(Use("sessions"), " lists them.")) == "The resource holdfast://sessions lists them."
 
@@ -139,7 +139,7 @@ def test_braces_in_text_are_text() -> None:
 
 
 def test_a_traceback_shows_the_hint() -> None:
-    """Below the message there is what to do next, in Python; the message itself stays clean."""
+    """Below the message there is what to do next, in Python; the message itself is unchanged."""
     error = Refused("It is refused.", hint=Hint("Use ", Use("settle", id="D-1"), "."))
     error.add_note("A note of the caller's.")
     shown = "".join(traceback.format_exception(error))
@@ -159,7 +159,7 @@ def test_an_uncaught_error_shows_the_hint() -> None:
 
 
 def test_an_error_survives_pickling() -> None:
-    """A worker process can hand an error with its hint to its parent."""
+    """A worker process can pass an error with its hint to its parent."""
     error = pickle.loads(pickle.dumps(Refused("No.", hint=Hint("Use ", Use("settle", id="D-1"), "."))))
     assert (error.message, error.hint) == ("No.", Hint("Use ", Use("settle", id="D-1"), "."))
     assert repr(error.hint) == "Hint('Use ', Use('settle', id='D-1'), '.')"
@@ -178,7 +178,7 @@ def test_json_keeps_its_shape(project: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_an_empty_hint_is_none() -> None:
-    """An error can do without a hint; then nothing is shown of one."""
+    """An error without a hint shows none."""
     error = HoldfastError("No.", hint="")
     assert not error.hint
     assert error.as_json()["hint"] == ""

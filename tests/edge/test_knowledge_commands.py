@@ -32,7 +32,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> dic
 def test_references(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A path is taken from where the person is; check fails with 1 when a file has changed."""
+    """A path is relative to the current folder; check fails with 1 when a file has changed."""
     (project / "docs").mkdir()
     (project / "docs" / "a.md").write_text("x")
     monkeypatch.chdir(project / "docs")
@@ -100,7 +100,7 @@ def test_project(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_fact_can_hold_while_a_file_is_unchanged(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The hash is taken when the fact is kept."""
+    """The hash is taken when the fact is recorded."""
     (project / "schema.sql").write_text("x")
     run(capsys, "fact", "add", "the schema", "--file-unchanged", "schema.sql")
     check = run(capsys, "fact")["facts"][0]["check"]["file-hash"]
@@ -108,7 +108,7 @@ def test_a_fact_can_hold_while_a_file_is_unchanged(project: Path, capsys: pytest
 
 
 def test_export(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An export is printed, or put in place of a file at once; a file that cannot be written is named."""
+    """An export is printed, or replaces a file atomically; a file that cannot be written is named."""
     run(capsys, "backlog", "add", "first")
     assert main(["export", "backlog.yaml"]) == 0
     assert yaml.safe_load(capsys.readouterr().out)["items"][0]["title"] == "first"
@@ -139,7 +139,7 @@ def test_groups_explain_themselves(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_stored_text_cannot_act_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    """Escape and direction characters in what is listed are shown as codes."""
+    """Escape and direction characters in listed text are shown as codes."""
     evil = "\x1b[31mred\u202eder"
     run(capsys, "backlog", "add", evil)
     run(capsys, "order", "add", evil)

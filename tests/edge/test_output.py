@@ -1,4 +1,4 @@
-"""An answer of the command line arrives, or its loss is told; it never denies what the command has done."""
+"""Output of the command line arrives, or its loss is reported; it never denies what the command has done."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def session(project: Path) -> holdfast.Session:
 )
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_a_terminal_without_unicode(session: holdfast.Session, encoding: str, command: list[str]) -> None:
-    """What a terminal cannot show is shown by its code; the JSON object says the same as ever."""
+    """What a terminal cannot show is shown as its code; the JSON object is the same as ever."""
     environment = {**os.environ, "PYTHONIOENCODING": encoding}
     shown = subprocess.run([*CLI, *command], env=environment, capture_output=True)
     assert (shown.returncode, shown.stderr) == (0, b"")
@@ -46,7 +46,7 @@ def test_a_terminal_without_unicode(session: holdfast.Session, encoding: str, co
 )
 @pytest.mark.parametrize("option", [[], ["--json"]], ids=["text", "json"])
 def test_an_answer_that_cannot_be_written(session: holdfast.Session, option: list[str]) -> None:
-    """A full disk behind the output is said in one sentence, and the commit is there."""
+    """A full disk on output is reported in one sentence, and the commit is stored."""
     with open("/dev/full", "wb") as full:
         done = subprocess.run([*CLI, "note", "kept", *option], stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 6
@@ -55,7 +55,7 @@ def test_an_answer_that_cannot_be_written(session: holdfast.Session, option: lis
 
 
 def test_no_output_at_all(session: holdfast.Session) -> None:
-    """Whoever closes the output gets none, and the commit is there."""
+    """With a closed output nothing is printed, and the commit is stored."""
     done = subprocess.run(
         ["sh", "-c", '"$@" >&-', "sh", *CLI, "note", "kept"], capture_output=True, text=True
     )
@@ -63,10 +63,10 @@ def test_no_output_at_all(session: holdfast.Session) -> None:
     assert holdfast.open().session().version == 2
 
 
-def test_init_says_that_commands_look_elsewhere(
+def test_init_warns_that_commands_use_another_workspace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where HOLDFAST_URL is set, a new folder would not be used: init says so, and keeps the URL to itself."""
+    """If HOLDFAST_URL is set, a new folder would not be used: init says so, without repeating the URL."""
     monkeypatch.setenv("HOLDFAST_URL", f"sqlite:///{tmp_path}/secret.db")
     assert main(["init", str(tmp_path)]) == 0
     shown = capsys.readouterr().out
@@ -77,8 +77,8 @@ def test_init_says_that_commands_look_elsewhere(
     assert json.loads(capsys.readouterr().out)["warnings"] == []
 
 
-def test_columns_stand_below_their_heads_in_colours(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Colours take no room: with them, a table looks as it does without."""
+def test_columns_align_with_their_heads_in_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Colours have no width: a table looks the same with and without them."""
     rows = [("alive", "ann", "src"), ("gone", "bob", "")]
     plain = render.table(rows, ("", "who", "claims"))
     monkeypatch.setattr(render, "colours", lambda: True)
@@ -91,13 +91,13 @@ def test_columns_stand_below_their_heads_in_colours(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("columns", ["0", "wide", "-3", ""])
 def test_help_on_a_terminal_of_unknown_width(columns: str) -> None:
-    """Help is as wide as ever where nobody knows how wide the terminal is."""
+    """Help has its usual width on a terminal of unknown width."""
     environment = {**os.environ, "COLUMNS": columns}
     done = subprocess.run([*CLI, "claim", "--help"], env=environment, capture_output=True, text=True)
     assert "usage: holdfast claim [-h] [--anyway] [--json]" in done.stdout
 
 
-def test_help_on_a_terminal_that_says_it_has_no_columns() -> None:
+def test_help_on_a_terminal_that_reports_no_columns() -> None:
     """A terminal without a size, as inside `script`, gets help of the usual width."""
     master, terminal = pty.openpty()
     done = subprocess.Popen([*CLI, "claim", "--help"], stdout=terminal, stderr=subprocess.DEVNULL)

@@ -17,7 +17,7 @@ Git = Callable[..., str]
 
 @pytest.fixture
 def git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Git:
-    """Run git as somebody with no settings of their own; fails if git does, unless ``ok=False``."""
+    """Run git without user settings; fails if git does, unless ``ok=False``."""
     for name in list(os.environ):
         if name.startswith("GIT_"):
             monkeypatch.delenv(name)

@@ -27,8 +27,8 @@ def work() -> str:
         return f"{session.user}/{session.id}"
 
 
-def test_git_takes_an_archive_that_nobody_committed(repository: Path, git) -> None:
-    """A reset and a clean that take the archive away cost no commit."""
+def test_git_removes_an_uncommitted_archive(repository: Path, git) -> None:
+    """A reset and a clean that remove the archive lose no commit."""
     place = work()
     git("add", "-A")
     git("commit", "-q", "-m", "work")
@@ -48,8 +48,8 @@ def test_git_takes_an_archive_that_nobody_committed(repository: Path, git) -> No
     assert list((repository / ".state" / "events" / "sessions").rglob("*.jsonl")) == []
 
 
-def test_an_archive_that_comes_back_is_listed(repository: Path, git) -> None:
-    """Git never had a session that was archived; what a clean takes away comes back, and is listed as archived."""
+def test_a_restored_archive_is_listed(repository: Path, git) -> None:
+    """Git never had an archived session; what a clean removes is restored, and listed as archived."""
     place = work()
     with holdfast.open() as workspace:
         upkeep.archive(workspace, place)
@@ -61,8 +61,8 @@ def test_an_archive_that_comes_back_is_listed(repository: Path, git) -> None:
     assert count(repository, place) == 3
 
 
-def test_one_branch_archives_while_another_goes_on(repository: Path, git) -> None:
-    """After the merge there is one session with all commits, and archiving again puts all of it away."""
+def test_one_branch_archives_while_another_continues(repository: Path, git) -> None:
+    """After the merge there is one session with all commits, and archiving again archives all of it."""
     place = work()
     git("add", "-A")
     git("commit", "-q", "-m", "work")
@@ -91,7 +91,7 @@ def test_one_branch_archives_while_another_goes_on(repository: Path, git) -> Non
 
 
 def test_two_branches_archive_the_same_session(repository: Path, git) -> None:
-    """Git sees no renaming in it: only views can be in conflict, and all commits are there."""
+    """Git detects no rename: only views can conflict, and all commits are present."""
     place = work()
     git("add", "-A")
     git("commit", "-q", "-m", "work")
@@ -113,8 +113,8 @@ def test_two_branches_archive_the_same_session(repository: Path, git) -> None:
     assert count(repository, place) == 5
 
 
-def test_nothing_is_brought_back_in_the_midst_of_a_rebase(repository: Path, git) -> None:
-    """What is missing then may come with the next step: brought back before, it would stand in git's way."""
+def test_nothing_is_restored_during_a_rebase(repository: Path, git) -> None:
+    """What is missing may come with the next step: restored before, it would block git."""
     place = work()
     git("add", "-A")
     git("commit", "-q", "-m", "work")
@@ -134,8 +134,8 @@ def test_nothing_is_brought_back_in_the_midst_of_a_rebase(repository: Path, git)
 @pytest.mark.usefixtures("tracked_views")
 @pytest.mark.parametrize("onto", ["one", "two"])
 def test_a_stub_that_git_moves_to_another_session_is_settled(repository: Path, git, onto: str) -> None:
-    """One branch archives a session, the other reverts it and starts another with views like it: git takes the folder
-    for renamed. No segment is in conflict, heal settles the rest, and both sessions are what they were."""
+    """One branch archives a session, the other reverts it and starts another with similar views: git detects a folder
+    rename. No segment conflicts, heal settles the rest, and both sessions are unchanged."""
     place = work()
     git("add", "-A")
     git("commit", "-q", "-m", "work")
@@ -166,7 +166,7 @@ def test_a_stub_that_git_moves_to_another_session_is_settled(repository: Path, g
 
 
 def test_a_stub_that_git_put_into_an_archive_is_settled(repository: Path, git) -> None:
-    """A merge left the stub of one session in conflict in the archive of another: it belongs nowhere there."""
+    """A merge left the stub of one session in conflict in another's archive: heal removes it from there."""
     place = work()
     with holdfast.open() as workspace:
         upkeep.archive(workspace, place)
@@ -187,7 +187,7 @@ def test_a_stub_that_git_put_into_an_archive_is_settled(repository: Path, git) -
 
 
 def test_an_empty_folder_is_no_session(repository: Path, git) -> None:
-    """A folder that lost its last file does not hide that the session is archived, nor get its views."""
+    """A folder that lost its last file neither hides the archived session nor gets its views."""
     place = work()
     with holdfast.open() as workspace:
         upkeep.archive(workspace, place)
@@ -202,8 +202,8 @@ def test_an_empty_folder_is_no_session(repository: Path, git) -> None:
     assert not (repository / ".state" / "sessions" / place / "STATE.md").exists()
 
 
-def test_nothing_is_brought_back_in_the_midst_of_a_merge(repository: Path, git) -> None:
-    """Git refuses to merge over untracked files: heal waits with what is not in conflict until the merge is done."""
+def test_nothing_is_restored_during_a_merge(repository: Path, git) -> None:
+    """Git refuses to merge over untracked files: until the merge is done, heal restores only what is in conflict."""
     place = work()
     git("add", "-A")
     git("commit", "-q", "-m", "work")
@@ -230,7 +230,7 @@ def test_nothing_is_brought_back_in_the_midst_of_a_merge(repository: Path, git) 
 
 
 def test_the_name_of_an_archive_that_was_written_again_is_staged(repository: Path, git) -> None:
-    """Where git has the joined segments and nothing else of an archive, the name would stand in the way of a merge."""
+    """If git has only the joined segments of an archive, an untracked name file would block a merge."""
     with holdfast.open() as workspace:
         upkeep.archive(workspace, workspace.start("Put away").id)
     git("add", "-A")

@@ -1,4 +1,4 @@
-"""Values that two branches set without seeing each other, after a real merge."""
+"""Values that two branches set concurrently, after a real merge."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def branches(git, place: str) -> None:
 
 
 def shown(place: str, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
-    """Everything in which people and agents see the value."""
+    """Everywhere that people and agents see the value."""
     capsys.readouterr()
     found = {}
     for name, command in {"status": ["status"], "brief": ["resume"], "json": ["status", "--json"]}.items():
@@ -64,7 +64,7 @@ def test_a_contested_value_is_seen_everywhere_until_it_is_set_again(repository: 
 
 
 def test_what_both_branches_add_stays_under_its_own_id(repository: Path, git) -> None:
-    """Concurrent additions are all there, with ids that were given once and that a merge does not change."""
+    """Concurrent additions are all present, with unique ids that a merge does not change."""
     with holdfast.open() as workspace:
         session = workspace.start("goal")
         place = f"{session.user}/{session.id}"

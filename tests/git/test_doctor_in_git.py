@@ -1,4 +1,4 @@
-"""What `doctor` says of a workspace in git, and what it brings back."""
+"""What `doctor` reports about a workspace in git, and what it restores."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def harm(path: Path, way: str) -> None:
 def test_a_segment_that_lost_commits_which_git_has_is_restored(
     session: str, repository: Path, git, tmp_path: Path, way: str, own: bool
 ) -> None:
-    """Lines that are gone leave no broken sum behind: git, which has the whole segment, tells that they were there."""
+    """Missing lines leave no broken checksum: git, which has the complete segment, shows that they existed."""
     where = repository if own else tmp_path / "clone"
     if not own:
         git("clone", "-q", str(repository), str(where))
@@ -67,7 +67,7 @@ def test_a_segment_that_lost_commits_which_git_has_is_restored(
 def test_an_empty_segment_that_was_committed_is_restored(
     session: str, repository: Path, git, way: str
 ) -> None:
-    """After a power cut somebody committed what was left; the version before has the commits."""
+    """After a power cut the rest was committed; the version before has the commits."""
     path = max(repository.rglob(".state/events/sessions/**/*.jsonl"), key=lambda path: path.stat().st_size)
     whole = path.read_bytes()
     harm(path, way)
@@ -78,7 +78,7 @@ def test_an_empty_segment_that_was_committed_is_restored(
 
 
 def test_heal_stages_what_it_restored(session: str, repository: Path, git) -> None:
-    """A segment that a git commit has cut short is whole in the next one."""
+    """A segment that a git commit truncated is complete in the next one."""
     path = max(repository.rglob(".state/events/sessions/**/*.jsonl"), key=lambda path: path.stat().st_size)
     whole = path.read_bytes()
     harm(path, "cut")
@@ -89,7 +89,7 @@ def test_heal_stages_what_it_restored(session: str, repository: Path, git) -> No
 
 
 def test_what_grew_after_it_was_staged_is_no_damage(session: str, repository: Path, git) -> None:
-    """A segment that has more than git is as it should be."""
+    """A segment that has more than git is fine."""
     path = max(repository.rglob(".state/events/sessions/**/*.jsonl"), key=lambda path: path.stat().st_size)
     whole = path.read_bytes()
     path.write_bytes(b"".join(whole.splitlines(keepends=True)[:2]))
@@ -101,15 +101,15 @@ def test_what_grew_after_it_was_staged_is_no_damage(session: str, repository: Pa
 
 
 def test_an_archived_session_lacks_nothing(session: str, repository: Path, git) -> None:
-    """Segments that archiving joined and removed are not missed, before git knows of it."""
+    """Segments that archiving joined and removed are not reported as missing before git knows."""
     assert main(["archive", "add", session]) == 0
     assert main(["doctor", "--fix"]) == 0
     assert [path.name for path in repository.rglob(".state/events/sessions/**/*.jsonl")] == []
 
 
 @pytest.mark.parametrize("destroy", ["reset", "clean"])
-def test_doctor_tells_what_git_removed(repository: Path, git, capsys, destroy: str) -> None:
-    """Acknowledged commits that git was told to destroy are named, with the command that brings them back."""
+def test_doctor_reports_what_git_removed(repository: Path, git, capsys, destroy: str) -> None:
+    """Acknowledged commits that git destroyed are reported, with the command that restores them."""
     with holdfast.open() as workspace:
         workspace.start("goal").note("precious")
     if destroy == "reset":
@@ -127,8 +127,8 @@ def test_doctor_tells_what_git_removed(repository: Path, git, capsys, destroy: s
     assert "git removed" not in capsys.readouterr().out
 
 
-def test_whoever_misses_a_session_is_told_where_to_look(repository: Path, git, capsys) -> None:
-    """On a branch that does not have the session, the message leads to `sessions --all`, not to a new start."""
+def test_a_missing_session_hints_at_sessions_all(repository: Path, git, capsys) -> None:
+    """On a branch without the session, the message names `sessions --all`, not a new start."""
     git("checkout", "-q", "-b", "feature")
     with holdfast.open() as workspace:
         name = workspace.start("goal").id

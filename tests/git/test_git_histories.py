@@ -1,4 +1,4 @@
-"""Random histories over clones, worktrees and every git operation that people use. Real git only."""
+"""Random histories over clones, worktrees and all common git operations. Real git only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BATCH = 5
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("batch", range(scaled(HISTORIES) // BATCH))
 def test_clones_converge_and_lose_nothing(batch: int) -> None:
-    """After any history, all clones show the same, every acknowledged commit is there, no segment conflicts."""
+    """After any history, all clones show the same, every acknowledged commit is present, no segment conflicts."""
     first = seed() * 1_000_000 + batch * BATCH
     for number in range(first, first + BATCH):
         with tempfile.TemporaryDirectory(dir=base(), prefix="holdfast-") as folder:
@@ -39,8 +39,8 @@ def test_clones_converge_and_lose_nothing(batch: int) -> None:
 
 @pytest.mark.parametrize("chosen", [(), ("command", "commit", *steps.STEPS, *steps.STEPS)])
 def test_a_seed_replays_exactly(tmp_path: Path, chosen: tuple[str, ...]) -> None:
-    """One seed, run twice in two folders: the same steps, states, file names, and git commits. Once with drawn
-    steps, once with every step that there is."""
+    """One seed, run twice in two folders: the same steps, states, file names, and git commits. Once with random steps,
+    once with every step."""
     runs = []
     for number in range(2):
         history = History(str(tmp_path / str(number)), seed())
@@ -53,7 +53,7 @@ def test_a_seed_replays_exactly(tmp_path: Path, chosen: tuple[str, ...]) -> None
 
 
 def test_every_step_is_taken() -> None:
-    """The weights leave no operation out: over some histories each one has a fair chance to be drawn."""
+    """Every operation has a fair chance to be drawn over some histories."""
     total = sum(weight for weight, _ in steps.STEPS.values())
     drawn = HISTORIES * STEPS
     assert all(drawn * weight / total > 20 for weight, _ in steps.STEPS.values())

@@ -1,4 +1,4 @@
-"""What git ignores: all that is local, and nothing else."""
+"""What git ignores: everything local, and nothing else."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ sys.exit(main({command!r}))
 @pytest.mark.usefixtures("tracked_views")
 @pytest.mark.parametrize("user", ["local", "history", "events"])
 def test_a_user_of_any_name_is_in_git(repository: Path, git, monkeypatch, user: str) -> None:
-    """A user whose name is that of a folder of ours has segments and views that git sees."""
+    """A user named like one of our folders has segments and views that git sees."""
     monkeypatch.setenv("HOLDFAST_USER", user)
     assert main(["start", "goal"]) == 0
     seen = git("status", "--porcelain", "-uall")
@@ -40,8 +40,8 @@ def test_a_user_of_any_name_is_in_git(repository: Path, git, monkeypatch, user: 
     assert "STATE.md" in seen
 
 
-def test_doctor_tells_that_git_ignores_segments(repository: Path, git, capsys) -> None:
-    """A pattern of the project's own that keeps segments out of git is told: no clone would ever have them."""
+def test_doctor_reports_segments_that_git_ignores(repository: Path, git, capsys) -> None:
+    """A pattern of the project that keeps segments out of git is reported: no clone would ever have them."""
     with holdfast.open() as workspace:
         workspace.start("goal")
     assert main(["doctor"]) == 0
@@ -54,7 +54,7 @@ def test_doctor_tells_that_git_ignores_segments(repository: Path, git, capsys) -
 
 
 def test_a_workspace_that_is_ignored_as_a_whole_is_meant_so(repository: Path, git, capsys) -> None:
-    """Who keeps the memory out of git is not told so by every doctor."""
+    """A workspace that is ignored on purpose is not reported by every doctor."""
     git("rm", "-q", "-r", "--cached", ".state")
     (repository / ".gitignore").write_text(".state/\n")
     with holdfast.open() as workspace:
@@ -75,7 +75,7 @@ def test_a_workspace_that_is_ignored_as_a_whole_is_meant_so(repository: Path, gi
 def test_a_write_that_died_leaves_nothing_for_git(
     repository: Path, git, name: str, command: list[str]
 ) -> None:
-    """The temp file of a page that was being written is not seen by git, and doctor removes it later."""
+    """Git does not see the temp file of a page that was being written, and doctor removes it later."""
     with holdfast.open() as workspace:
         workspace.start("goal")
     program = DIES.format(path=sys.path, name=name, command=command)
@@ -89,8 +89,8 @@ def test_a_write_that_died_leaves_nothing_for_git(
     assert not left[0].exists()
 
 
-def test_init_leaves_no_moment_in_which_git_sees_temp_files(tmp_path: Path, git, monkeypatch) -> None:
-    """What git ignores is said before anything else is written."""
+def test_git_never_sees_temp_files_of_init(tmp_path: Path, git, monkeypatch) -> None:
+    """The ignore file is written before anything else."""
     monkeypatch.chdir(tmp_path)
     git("init", "-q")
     program = DIES.format(path=sys.path, name="README.md", command=["init"])

@@ -1,4 +1,4 @@
-"""Journals in a repository: what git does to segments meanwhile, and folders that were copied after a power cut."""
+"""Journals in a repository: what git does to segments meanwhile, and folders copied after a power cut."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ OTHER = "sessions/ada/2026-01-22-b1b2c3d4"
 
 
 def link_of(repository: Path) -> Path:
-    """The only link that is kept of a segment."""
+    """The only pin of a segment."""
     (found,) = (repository / ".git" / "holdfast" / "kept").rglob("*.jsonl")
     return found
 
 
-def test_a_segment_that_git_took_out_of_the_tree(repository: Path, git: Git) -> None:
-    """After a power cut its lines come back in the link that is kept, and the segment is whole when git brings it."""
+def test_a_segment_that_git_removed_from_the_tree(repository: Path, git: Git) -> None:
+    """After a power cut its lines are replayed into the pin, and the segment is complete when git adds it back."""
     root = repository / ".state"
     said = killed(root)
     whole, offset = segment(root).read_bytes(), entries(root)[0].offset
@@ -45,8 +45,8 @@ def test_a_segment_that_git_took_out_of_the_tree(repository: Path, git: Git) -> 
     assert said_in(root) == said
 
 
-def test_what_git_was_told_to_destroy_comes_back_whole(repository: Path, git: Git) -> None:
-    """A segment that ``git clean`` removed, and whose last lines the power cut took from its link, is brought back."""
+def test_what_git_clean_removed_is_restored_completely(repository: Path, git: Git) -> None:
+    """A segment that ``git clean`` removed, and whose last lines the power cut took from its pin, is restored."""
     root = repository / ".state"
     said = killed(root)
     offset = entries(root)[0].offset
@@ -61,7 +61,7 @@ def test_what_git_was_told_to_destroy_comes_back_whole(repository: Path, git: Gi
 
 
 def test_a_segment_that_git_has_is_not_changed(repository: Path, git: Git) -> None:
-    """It was committed with what the power cut had left of it: the other lines go to a new segment (I2)."""
+    """It was committed in the state after the power cut: the other lines go to a new segment (I2)."""
     root = repository / ".state"
     said = killed(root)
     path = segment(root)
@@ -76,7 +76,7 @@ def test_a_segment_that_git_has_is_not_changed(repository: Path, git: Git) -> No
 
 
 def test_head_moves_while_a_process_has_a_journal(repository: Path, git: Git) -> None:
-    """The next commit begins a new segment; the one before was synced, and the journal holds lines of the new one."""
+    """The next commit starts a new segment; the one before was synced, and the journal holds lines of the new one."""
     root = repository / ".state"
     with living(root) as process:
         process.append(5)
@@ -92,7 +92,7 @@ def test_head_moves_while_a_process_has_a_journal(repository: Path, git: Git) ->
 
 @pytest.mark.parametrize("torn", [False, True], ids=["between lines", "within a line"])
 def test_a_copy_that_was_made_after_a_power_cut(repository: Path, tmp_path: Path, torn: bool) -> None:
-    """It takes a new name when it first writes, to another stream: no line in a journal is left without its segment."""
+    """It takes a new identity at its first write, to another stream: no journalled line loses its segment."""
     root = repository / ".state"
     said = killed(root)
     cut_off(segment(root), entries(root)[2].offset + 30 * torn)
@@ -109,7 +109,7 @@ def test_a_copy_that_was_made_after_a_power_cut(repository: Path, tmp_path: Path
 
 
 def test_a_worktree_that_has_a_copy_of_a_journal(repository: Path, git: Git) -> None:
-    """The segment is not in its tree, and the link that is kept belongs to the living worktree: it stays as it is."""
+    """The segment is not in its tree, and the pin belongs to the live worktree: it is left as it is."""
     root = repository / ".state"
     git("worktree", "add", "-q", "../other")
     other = repository.parent / "other" / ".state"

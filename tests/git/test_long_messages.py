@@ -48,8 +48,8 @@ def destroy_by_stash(git) -> None:
 
 
 @pytest.mark.parametrize("destroy", [destroy_by_reset, destroy_by_clean, destroy_by_stash])
-def test_what_git_destroys_comes_back(repository: Path, git, destroy) -> None:
-    """A message whose file no git commit had is whole again after heal."""
+def test_what_git_destroys_is_restored(repository: Path, git, destroy) -> None:
+    """A message whose file no git commit had is complete again after heal."""
     session_id = begin("Ship it")
     save(git, "begin")
     say(session_id)
@@ -60,8 +60,8 @@ def test_what_git_destroys_comes_back(repository: Path, git, destroy) -> None:
     assert texts(session_id) == [TEXT]
 
 
-def test_one_that_another_branch_has_stays_there(repository: Path, git) -> None:
-    """A text comes back only where a commit of the session tells of it."""
+def test_a_text_of_another_branch_is_not_restored(repository: Path, git) -> None:
+    """A text is restored only where a commit of the session refers to it."""
     session_id = begin("Ship it")
     save(git, "begin")
     git("checkout", "-q", "-b", "other")
@@ -75,8 +75,8 @@ def test_one_that_another_branch_has_stays_there(repository: Path, git) -> None:
     assert texts(session_id) == [TEXT]
 
 
-def test_a_session_that_is_forgotten_takes_its_texts_along(repository: Path, git) -> None:
-    """Nothing of the text is left below the git directory or in the workspace."""
+def test_removing_a_session_removes_its_texts(repository: Path, git) -> None:
+    """Nothing of the text is left in the git directory or in the workspace."""
     session_id = begin("Ship it")
     say(session_id)
     assert [path for path in repository.rglob("message-*.txt") if ".git" in path.parts]
@@ -85,8 +85,8 @@ def test_a_session_that_is_forgotten_takes_its_texts_along(repository: Path, git
     assert not list(repository.rglob("message-*.txt"))
 
 
-def test_after_a_month_there_is_no_second_name(repository: Path, git) -> None:
-    """A text that is where it belongs is not kept for ever below the git directory."""
+def test_a_pin_is_dropped_after_a_month(repository: Path, git) -> None:
+    """The pin of a text that is in place is dropped eventually."""
     session_id = begin("Ship it")
     say(session_id)
     (link,) = [path for path in repository.rglob("message-*.txt") if ".git" in path.parts]
@@ -103,8 +103,8 @@ def test_after_a_month_there_is_no_second_name(repository: Path, git) -> None:
 @pytest.mark.usefixtures("tracked_views")
 @pytest.mark.parametrize("onto", ["one", "two"])
 def test_one_that_git_would_move_to_another_session_is_put_back(repository: Path, git, onto: str) -> None:
-    """One branch reverts a session and begins one whose views look like it, the other one adds a message: git says that
-    its file should perhaps be moved; heal puts it where it was added."""
+    """One branch reverts a session and starts one with similar views, the other one adds a message: git suggests moving
+    its file; heal moves it back."""
     first = begin("Ship the parser")
     save(git, "begin")
     git("checkout", "-q", "-b", "one")

@@ -1,4 +1,4 @@
-"""Long texts in a git repository: never in conflict, never lost with a reset, found again where git has them."""
+"""Long texts in a git repository: never in conflict, never lost with a reset, restored from git."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def stored(folder: Path) -> list[Path]:
 
 
 def unmerged(git) -> list[str]:
-    """Conflicts in the log; views are made again by the next command."""
+    """Conflicts in the log; the next command regenerates views."""
     return [path for path in git("diff", "--name-only", "--diff-filter=U").split() if "/events/" in path]
 
 
@@ -62,8 +62,8 @@ def destroy_by_stash(git) -> None:
 
 
 @pytest.mark.parametrize("destroy", [destroy_by_reset, destroy_by_clean, destroy_by_stash])
-def test_what_git_destroys_comes_back(repository: Path, git, destroy) -> None:
-    """A commit and its long text that no git commit had are whole again after heal."""
+def test_what_git_destroys_is_restored(repository: Path, git, destroy) -> None:
+    """A commit and its long text that no git commit had are complete again after heal."""
     name = begin(git)
     note(name)
     destroy(git)
@@ -76,7 +76,7 @@ def test_what_git_destroys_comes_back(repository: Path, git, destroy) -> None:
 
 @pytest.mark.parametrize("how", ["missing", "changed"])
 def test_a_text_that_git_has_is_restored(repository: Path, git, how: str) -> None:
-    """Doctor brings back from git what was deleted or overwritten, also if the pin is gone."""
+    """Doctor restores what was deleted or overwritten from git, also if the pin is gone."""
     name = begin(git)
     note(name)
     save(git, "noted")
@@ -96,7 +96,7 @@ def test_a_text_that_git_has_is_restored(repository: Path, git, how: str) -> Non
 
 
 def test_a_text_is_read_from_its_pin(repository: Path, git) -> None:
-    """Before anything is healed, a text that git removed is read from its pin."""
+    """Before heal, a text that git removed is read from its pin."""
     name = begin(git)
     note(name)
     (path,) = stored(repository)
@@ -105,7 +105,7 @@ def test_a_text_is_read_from_its_pin(repository: Path, git) -> None:
 
 
 def test_line_endings_stay(repository: Path, git) -> None:
-    """A checkout with conversion of line endings leaves a text as it is."""
+    """A checkout with conversion of line endings leaves a text unchanged."""
     name = begin(git)
     note(name)
     save(git, "noted")
@@ -151,7 +151,7 @@ def test_reverts_on_two_branches_with_the_same_text_again(repository: Path, git)
 
 
 def test_archived_on_one_branch_and_continued_on_the_other(repository: Path, git) -> None:
-    """Texts stay where they are when a session is archived: what another branch adds beside them stays there too."""
+    """Texts stay in place when a session is archived: what another branch adds there stays too."""
     name = begin(git)
     note(name)
     save(git, "noted")
@@ -171,7 +171,7 @@ def test_archived_on_one_branch_and_continued_on_the_other(repository: Path, git
 
 
 def test_a_text_in_conflict_is_settled(repository: Path, git) -> None:
-    """Both branches forget a session and one writes nearly the same text: git sees a renamed file, and heal settles."""
+    """Both branches remove a session and one writes nearly the same text: git detects a rename, and heal settles it."""
     old, new = begin(git), begin(git)
     note(old)
     save(git, "noted")

@@ -1,5 +1,5 @@
-"""Many sessions in one workspace: everyday commands look at those they show, not at all. Times are for the benchmark
-(`python -m bench.sessions`); what takes the time, files that are opened, is counted here."""
+"""Many sessions in one workspace: everyday commands read those they show, not all. Times are measured by the
+benchmark (`python -m bench.sessions`); this counts opened files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ sys.addaudithook(_hook)
 
 
 class Unsynced(Wrapped):
-    """The real calls without waiting for the disk: only for making the sessions."""
+    """The real calls without waiting for the disk: only for creating the sessions."""
 
     def sync(self, fd: int) -> None:
         pass

@@ -1,4 +1,4 @@
-"""Conflict markers in files of ours, whoever left or committed them: recognised, named with the line, healed."""
+"""Conflict markers in our files, left or committed: detected, reported with the line, healed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def session(repository: Path) -> str:
 
 
 def mark(path: Path, line: int) -> None:
-    """A conflict in the midst of a file."""
+    """A conflict in the middle of a file."""
     lines = path.read_text().splitlines(keepends=True)
     path.write_text(
         "".join([*lines[:line], "<<<<<<< HEAD\n", *lines[line:], "=======\n", "other\n", ">>>>>>> theirs\n"])
@@ -26,7 +26,7 @@ def mark(path: Path, line: int) -> None:
 
 
 def named_and_healed(repository: Path, git, capsys, name: str, lines: int) -> None:
-    """Commit a file with markers behind so many lines: doctor names the line, heal brings it back and stages it."""
+    """Commit a file with markers after so many lines: doctor names the line, heal restores and stages it."""
     path = repository / name
     whole = path.read_bytes()
     mark(path, lines)
@@ -47,12 +47,12 @@ def named_and_healed(repository: Path, git, capsys, name: str, lines: int) -> No
 def test_committed_markers_in_a_view_are_named_and_healed(
     session: str, repository: Path, git, capsys, view: str
 ) -> None:
-    """Doctor names the line, heal makes the view anew from the segments and stages it."""
+    """Doctor names the line, heal regenerates the view from the segments and stages it."""
     named_and_healed(repository, git, capsys, f".state/sessions/{session}/{view}", 2)
 
 
-def test_the_next_command_tells_which_view_it_healed(session: str, repository: Path, capsys) -> None:
-    """A view that any command makes anew because of markers is named with the line."""
+def test_the_next_command_reports_which_view_it_healed(session: str, repository: Path, capsys) -> None:
+    """A view that any command regenerates because of markers is reported with the line."""
     mark(repository / ".state" / "sessions" / session / "STATE.md", 4)
     assert main(["status"]) == 0
     said = capsys.readouterr()
@@ -69,7 +69,7 @@ def test_the_next_command_tells_which_view_it_healed(session: str, repository: P
 def test_committed_markers_in_a_page_are_named_and_healed(
     session: str, repository: Path, git, capsys, name: str, command: list[str]
 ) -> None:
-    """Pages in the project's folder that hold committed markers are made anew from the session that they tell of."""
+    """Pages in the project's folder with committed markers are regenerated from the session that they name."""
     assert main(command) == 0
     git("add", "-f", name)
     named_and_healed(repository, git, capsys, name, 9)
@@ -81,7 +81,7 @@ def test_committed_markers_in_a_page_are_named_and_healed(
 def test_markers_that_only_a_person_can_settle_are_named(
     session: str, repository: Path, git, capsys, name: str
 ) -> None:
-    """Settings and what people wrote are left as they are; doctor and heal name the line and say what to do."""
+    """Settings and people's text are left as they are; doctor and heal name the line and say what to do."""
     assert main(["agents-md"]) == 0
     path = repository / name
     mark(path, 1)
@@ -96,7 +96,7 @@ def test_markers_that_only_a_person_can_settle_are_named(
 
 
 def test_a_text_that_shows_markers_is_no_conflict(session: str, repository: Path, capsys) -> None:
-    """Notes about merges, and AGENTS.md that explains one, are as they should be."""
+    """Notes about merges, and an AGENTS.md that explains one, are no conflict."""
     (repository / "AGENTS.md").write_text("# Rules\n\n```\n<<<<<<< HEAD\n```\n")
     assert main(["note", "<<<<<<< HEAD\n=======\n>>>>>>> theirs"]) == 0
     capsys.readouterr()
@@ -106,7 +106,7 @@ def test_a_text_that_shows_markers_is_no_conflict(session: str, repository: Path
 
 @pytest.mark.usefixtures("tracked_views")
 def test_views_that_stay_out_of_git_stay_out_after_a_merge(session: str, repository: Path, git) -> None:
-    """A branch from before `--views local` has changed the views, and added some: after healing none is tracked."""
+    """A branch from before `--views local` has changed and added views: after healing none is tracked."""
     git("add", "-A")
     git("commit", "-q", "-m", "with views")
     git("checkout", "-q", "-b", "feature")
@@ -132,8 +132,10 @@ def test_views_that_stay_out_of_git_stay_out_after_a_merge(session: str, reposit
         assert (repository / ".state" / "sessions" / session / "STATE.md").exists()
 
 
-def test_a_healed_segment_of_two_whole_sides_is_sound(repository: Path, git, session: str, capsys) -> None:
-    """Two places wrote under one name (a disk that was set back): joined, the lines are tied to each other again."""
+def test_a_segment_healed_from_two_complete_sides_is_valid(
+    repository: Path, git, session: str, capsys
+) -> None:
+    """Two clones wrote under one name (a restored disk): joined, the lines are chained again."""
     git("add", "-A")
     git("commit", "-q", "-m", "begin")
     state = repository / ".state"
@@ -153,7 +155,7 @@ def test_a_healed_segment_of_two_whole_sides_is_sound(repository: Path, git, ses
     from holdfast.store.files.padding import line_of
 
     stream = f"sessions/{session}"
-    lines = [segments.shifted(stream, name.name, line_of(line)) for line in other.read_bytes().splitlines()]
+    lines = [segments.in_column(stream, name.name, line_of(line)) for line in other.read_bytes().splitlines()]
     other.unlink()
     name.write_bytes(b"".join(line + b"\n" for line in lines))
     git("add", "-A")

@@ -1,4 +1,4 @@
-"""Git moves no segment to another session, although their views look alike; what else moved one is put right."""
+"""Git moves no segment to another session, although their views are similar; other moves are undone."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def notes(session_id: str) -> list[str]:
 
 
 def split(repository: Path, git, *, archived: bool) -> tuple[str, str]:
-    """Branch ``one`` reverts a session and begins another, ``two`` goes on with the first one and adds a file."""
+    """Branch ``one`` reverts a session and starts another, ``two`` continues the first one and adds a file."""
     first = work(["a"])
     git("add", "-A")
     git("commit", "-q", "-m", "work")
@@ -58,7 +58,7 @@ def split(repository: Path, git, *, archived: bool) -> tuple[str, str]:
 
 
 def blobs(git, rev: str) -> dict[str, str]:
-    """The segments of a commit: name, and what git calls the content."""
+    """The segments of a commit: name and blob id."""
     rows = [line.split() for line in git("ls-tree", "-r", rev).splitlines()]
     return {Path(row[3]).name: row[2] for row in rows if row[3].endswith(".jsonl")}
 
@@ -68,11 +68,11 @@ def blobs(git, rev: str) -> dict[str, str]:
 @pytest.mark.parametrize("renames", ["conflict", "true"])
 @pytest.mark.parametrize("strategy", ["ort", "recursive"])
 @pytest.mark.parametrize("onto", ["one", "two"])
-def test_git_moves_none(
+def test_git_moves_no_segment(
     repository: Path, git, onto: str, strategy: str, renames: str, archived: bool
 ) -> None:
-    """Git takes the folder of a reverted session for renamed, but no segment is in it: with the merges of today and
-    those of before git 2.34 each session keeps its own commits, and no segment is in conflict."""
+    """Git detects the folder of a reverted session as renamed, but no segment is in it: with today's merges and those
+    before git 2.34 each session keeps its own commits, and no segment conflicts."""
     first, second = split(repository, git, archived=archived)
     known = {**blobs(git, "one"), **blobs(git, "two")}
     git("checkout", "-q", onto)
@@ -94,8 +94,8 @@ def test_git_moves_none(
     assert merged.items() <= known.items()
 
 
-def test_one_that_nobody_knows_is_reported_and_not_read(repository: Path, git) -> None:
-    """A segment of a session that is nowhere stays where it is, unread, and doctor names it."""
+def test_an_unknown_segment_is_reported_and_not_read(repository: Path, git) -> None:
+    """A segment of an unknown session stays in place, unread, and doctor reports it."""
     session_id = work(["a"])
     events = repository / ".state" / "events" / "sessions" / "alice" / session_id
     (own,) = events.iterdir()
@@ -121,8 +121,8 @@ def test_both_copies_are_joined(repository: Path, git) -> None:
     assert notes(second) == ["c"]
 
 
-def test_it_does_not_go_with_the_session_whose_folder_it_is_in(repository: Path, git) -> None:
-    """Forgetting a session takes away its own commits alone."""
+def test_a_misplaced_segment_is_not_removed_with_the_folders_session(repository: Path, git) -> None:
+    """Removing a session removes only its own commits."""
     first, second = work(["a"]), work(["b"])
     sessions = repository / ".state" / "events" / "sessions" / "alice"
     (own,) = (sessions / first).iterdir()
@@ -148,5 +148,5 @@ def test_it_does_not_go_with_the_session_whose_folder_it_is_in(repository: Path,
     ],
 )
 def test_what_a_segment_is_called(name: str, expected: bool) -> None:
-    """Writer, number, tag and suffix: anything else is no segment."""
+    """Writer, number, tag and suffix: anything else is not a segment."""
     assert segments.is_segment(name) == expected

@@ -1,5 +1,5 @@
-"""What people do to a working tree, one operation at a time, with plain git and no driver: no segment is ever in
-conflict, and no acknowledged commit is lost. The random histories mix all of it."""
+"""Common git operations, one at a time, with plain git and no driver: no segment ever conflicts, and no acknowledged
+commit is lost. The random histories combine them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Project:
         self.git("commit", "-q", "-m", message)
 
     def settle(self, *go_on: str) -> None:
-        """Only views may be in conflict; heal, and go on until git is done."""
+        """Only views may conflict; heal, and continue until git is done."""
         while conflicts := self.git("diff", "--name-only", "--diff-filter=U").split():
             assert {Path(path).name for path in conflicts} <= VIEWS
             with holdfast.open(self.folder / ".state") as workspace:
@@ -57,7 +57,7 @@ class Project:
             self.git("merge-base", "--is-ancestor", ref, "HEAD")
 
     def notes(self) -> list[str]:
-        """All notes, in order; each commit counts once and no line is damaged."""
+        """All notes, in order; each commit exists once and no line is damaged."""
         with holdfast.open(self.folder / ".state") as workspace:
             session = workspace.session(self.place)
             commits = list(session.log())
@@ -101,7 +101,7 @@ def test_two_clones_on_one_session(project: Project, clone: Project) -> None:
 
 
 def test_checkout_back_and_forth(project: Project) -> None:
-    """A branch hides what it does not have; after the merge all is there."""
+    """A branch hides what it does not have; after the merge everything is present."""
     project.git("checkout", "-q", "-b", "feature")
     project.note("feature 1")
     project.git("checkout", "-q", "main")
@@ -116,7 +116,7 @@ def test_checkout_back_and_forth(project: Project) -> None:
 
 
 def test_reset_hard_to_an_earlier_commit_that_a_branch_still_has(project: Project) -> None:
-    """Work goes on from the earlier commit, and what was reset comes back with the branch."""
+    """Work continues from the earlier commit, and what was reset returns with the branch."""
     project.note("one", "two")
     project.git("branch", "saved")
     project.git("reset", "-q", "--hard", "HEAD~1")
@@ -128,7 +128,7 @@ def test_reset_hard_to_an_earlier_commit_that_a_branch_still_has(project: Projec
 
 @pytest.mark.parametrize("options", [(), ("-u",), ("--keep-index",)])
 def test_stash_and_back(project: Project, options: tuple[str, ...]) -> None:
-    """What is stashed comes back beside what was written meanwhile."""
+    """Stashed commits return next to what was written meanwhile."""
     project.note("stashed", commit=False)
     project.git("add", "-A")
     project.git("stash", "push", "-q", *options)
@@ -141,7 +141,7 @@ def test_stash_and_back(project: Project, options: tuple[str, ...]) -> None:
 
 
 def test_a_revert_and_its_revert(project: Project) -> None:
-    """A revert takes a commit out of the tree, the revert of the revert brings it back, whatever came between."""
+    """A revert removes a commit from the tree, the revert of the revert restores it, whatever came between."""
     project.note("one", "two")
     project.git("revert", "--no-edit", "HEAD")
     assert project.notes() == ["one"]
@@ -151,8 +151,8 @@ def test_a_revert_and_its_revert(project: Project) -> None:
     assert sorted(project.notes()) == ["one", "three", "two"]
 
 
-def test_an_amended_commit_that_somebody_has(project: Project, clone: Project) -> None:
-    """Both versions of the commit meet again in a merge."""
+def test_an_amended_commit_that_another_clone_has(project: Project, clone: Project) -> None:
+    """Both versions of the commit meet in a merge."""
     project.note("one")
     clone.git("pull", "-q")
     project.note("more", commit=False)
@@ -165,7 +165,7 @@ def test_an_amended_commit_that_somebody_has(project: Project, clone: Project) -
 
 
 def test_rebase(project: Project) -> None:
-    """The commits of a branch are made again on top of another, and nothing conflicts but views."""
+    """A branch is rebased, and only views conflict."""
     project.git("checkout", "-q", "-b", "feature")
     project.note("feature 1", "feature 2", "feature 3")
     project.git("checkout", "-q", "main")
@@ -188,7 +188,7 @@ def test_an_interactive_rebase_that_reorders(project: Project, monkeypatch: pyte
 
 
 def test_cherry_pick_of_a_middle_commit_and_then_the_whole_branch(project: Project) -> None:
-    """The picked segment is there once, before and after the rest arrives."""
+    """The picked segment exists once, before and after the rest arrives."""
     project.git("checkout", "-q", "-b", "feature")
     project.note("one", "two", "three")
     project.git("checkout", "-q", "main")
@@ -202,7 +202,7 @@ def test_cherry_pick_of_a_middle_commit_and_then_the_whole_branch(project: Proje
 
 
 def test_a_second_squash_merge_of_the_same_branch(project: Project) -> None:
-    """Git knows nothing of the first squash; the segments that it brought are the same files all the same."""
+    """Git knows nothing of the first squash; its segments are the same files anyway."""
     project.git("branch", "feature")
     for round in ("first", "second"):
         project.git("checkout", "-q", "feature")
@@ -219,7 +219,7 @@ def test_a_second_squash_merge_of_the_same_branch(project: Project) -> None:
 
 
 def test_octopus(repository: Path, git) -> None:
-    """Three branches that wrote to one session are merged at once, where views are not in git."""
+    """Three branches that wrote to one session are merged at once, with views out of git."""
     assert main(["init", "--views", "local"]) == 0
     with holdfast.open() as workspace:
         session = workspace.start("goal")
@@ -247,7 +247,7 @@ def test_a_shallow_clone_works_like_any_other(project: Project, git, tmp_path: P
     assert sorted(project.notes()) == ["in the shallow clone", "meanwhile", "one", "two"]
 
 
-def test_a_worktree_writes_under_its_own_name(project: Project, git, tmp_path: Path) -> None:
+def test_a_worktree_has_its_own_identity(project: Project, git, tmp_path: Path) -> None:
     """Two worktrees of one repository write to one session at the same time."""
     git("worktree", "add", "-q", "-b", "other", str(tmp_path / "other"), cwd=project.folder)
     other = Project(tmp_path / "other", git, project.place)
@@ -261,7 +261,7 @@ def test_a_worktree_writes_under_its_own_name(project: Project, git, tmp_path: P
 def test_a_restored_backup_does_not_write_over_what_came_later(
     project: Project, clone: Project, tmp_path: Path
 ) -> None:
-    """The workspace is set back to a backup; what was written after it has been pushed, and both are merged."""
+    """The workspace is restored from a backup; later commits have been pushed, and both are merged."""
     project.note("before the backup", commit=False)
     shutil.copytree(project.folder / ".state", tmp_path / "backup", symlinks=True)
     project.note("after the backup")
@@ -278,8 +278,8 @@ def test_a_restored_backup_does_not_write_over_what_came_later(
     assert project.notes() == clone.notes()
 
 
-def test_a_backup_is_restored_under_a_program_that_goes_on(repository: Path, git, tmp_path: Path) -> None:
-    """A server has the workspace open while its folder is set back: its next commit is stored, and nothing is lost."""
+def test_a_backup_is_restored_under_a_running_program(repository: Path, git, tmp_path: Path) -> None:
+    """A server has the workspace open while its folder is restored: its next commit is stored, and nothing is lost."""
     state = repository / ".state"
     with holdfast.open() as workspace:
         session_id = workspace.start("Ship it").id
@@ -301,7 +301,7 @@ def test_a_backup_is_restored_under_a_program_that_goes_on(repository: Path, git
 
 
 def test_a_clone_that_converts_line_endings(project: Project, git, tmp_path: Path) -> None:
-    """Where git is told to write CRLF, segments are read, written and merged as everywhere."""
+    """Where git writes CRLF, segments are read, written and merged as usual."""
     project.note("one")
     (project.folder / ".state" / ".gitattributes").unlink()
     project.commit("no attributes")
@@ -320,7 +320,7 @@ def test_a_clone_that_converts_line_endings(project: Project, git, tmp_path: Pat
 
 
 def test_staged_appended_to_and_committed_in_part(project: Project, clone: Project) -> None:
-    """What git committed of the work in between is whole, and the rest comes with the next git commit."""
+    """What git committed in between is complete, and the rest comes with the next git commit."""
     project.note("staged", commit=False)
     project.git("add", "-A")
     project.note("later", commit=False)

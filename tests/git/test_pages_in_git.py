@@ -21,8 +21,8 @@ def session(repository: Path, git) -> str:
 
 
 def on_branches(git, *commands: list[list[str]], force: bool = False) -> None:
-    """Run commands on a branch each, from the same start; the last branch stays checked out. ``force``: with a page
-    in git that holdfast leaves out of it."""
+    """Run commands on one branch each, from the same start; the last branch stays checked out. ``force``: with a page
+    in git that holdfast keeps out of it."""
     for number, listed in enumerate(commands):
         git("checkout", "-q", "-b", f"b{number}", "main")
         for command in listed:
@@ -38,7 +38,7 @@ def conflicts(git) -> set[str]:
 
 
 def test_a_pause_stays_out_of_git(session: str, git) -> None:
-    """The page of a pause is of its own place: no merge ever sees it, and info/exclude names it once."""
+    """The page of a pause is local to its clone: no merge ever sees it, and info/exclude names it once."""
     on_branches(git, [["pause", "out for lunch"], ["continue"], ["pause", "again"]], [["pause", "gone home"]])
     assert ".continue-here.md" not in git("ls-files")
     assert git("status", "--porcelain") == ""
@@ -48,7 +48,7 @@ def test_a_pause_stays_out_of_git(session: str, git) -> None:
 
 
 def test_two_pauses_heal(session: str, git) -> None:
-    """Somebody has the page in git: two branches that paused leave one page, of the session after the merge."""
+    """If the page is in git, two branches that paused leave one page, of the session after the merge."""
     on_branches(git, [["pause", "out for lunch"]], [["pause", "gone home"]], force=True)
     git("merge", "-q", "--no-edit", "b0", ok=False)
     assert ".continue-here.md" in conflicts(git)
@@ -60,7 +60,7 @@ def test_two_pauses_heal(session: str, git) -> None:
 
 
 def test_a_pause_that_ended_on_the_other_side_heals(session: str, git) -> None:
-    """A page that one side changed and the other took away is there only if the session is still paused."""
+    """A page that one side changed and the other removed exists only if the session is still paused."""
     assert main(["pause", "first"]) == 0
     git("add", "-f", ".continue-here.md")
     git("add", "-A")
@@ -81,7 +81,7 @@ def test_a_pause_that_ended_on_the_other_side_heals(session: str, git) -> None:
 def test_two_handoffs_merge_and_the_next_command_heals_the_page(
     session: str, git, capsys, command: list[str]
 ) -> None:
-    """Two branches that handed over merge without stopping; after any command the page is that of the later one."""
+    """Two branches that handed off merge without stopping; after any command the page is that of the later one."""
     on_branches(git, [["handoff", "from the first"]], [["handoff", "from the second"]])
     git("merge", "-q", "--no-edit", "b0")
     page = Path("handoff/latest.md")
@@ -98,8 +98,8 @@ def test_two_handoffs_merge_and_the_next_command_heals_the_page(
 
 
 def test_two_handoffs_heal(session: str, git) -> None:
-    """Attributes of the user's own stay: then two branches that handed over are in conflict, and heal leaves the page
-    of the later one."""
+    """The user's own attributes stay: then two branches that handed off conflict, and heal leaves the page of the later
+    one."""
     Path("handoff").mkdir()
     Path("handoff/.gitattributes").write_text("# mine\n")
     git("add", "-A")
@@ -116,7 +116,7 @@ def test_two_handoffs_heal(session: str, git) -> None:
 
 
 def test_the_block_in_agents_md_heals_and_the_rest_is_merged(session: str, git) -> None:
-    """Where only the block is in conflict, what people wrote on both sides is there, and the block is fresh."""
+    """If only the block conflicts, both sides' text is present, and the block is current."""
     assert main(["agents-md"]) == 0
     git("add", "-A")
     git("commit", "-q", "-m", "block")
@@ -135,7 +135,7 @@ def test_the_block_in_agents_md_heals_and_the_rest_is_merged(session: str, git) 
 
 
 def test_a_conflict_between_people_is_left_to_people(session: str, git, capsys) -> None:
-    """Where the words of two people collide in AGENTS.md, the file stays as git left it and is named."""
+    """If two people's words conflict in AGENTS.md, the file stays as git left it and is reported."""
     page = Path("AGENTS.md")
     for branch, words in (("b0", "Be kind to cats."), ("b1", "Be kind to dogs.")):
         git("checkout", "-q", "-b", branch, "main")

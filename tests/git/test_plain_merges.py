@@ -22,7 +22,7 @@ VIEWS = ("STATE.md", "state.json")
 
 
 class Clones:
-    """A hub and two clones of it, with one session that both go on with."""
+    """A hub and two clones of it, with one session that both continue."""
 
     def __init__(self, folder: Path, git: Callable[..., str], enter: Callable[[Path], None]) -> None:
         self.folder, self.git, self.enter = folder, git, enter
@@ -30,7 +30,7 @@ class Clones:
         self.session = ""
 
     def begin(self, *, tracked: bool) -> None:
-        """Make the hub and both clones."""
+        """Create the hub and both clones."""
         self.git("init", "-q", "--bare", str(self.hub), cwd=self.folder)
         self.git("clone", "-q", str(self.hub), str(self.one), cwd=self.folder)
         self.enter(self.one)
@@ -57,7 +57,7 @@ class Clones:
         self.git("commit", "-q", "-m", message)
 
     def check(self, place: Path, *texts: str) -> None:
-        """Nothing is in conflict; after the next command views are sealed and say what both clones did."""
+        """Nothing conflicts; after the next command views are sealed and show what both clones did."""
         self.enter(place)
         assert self.git("diff", "--name-only", "--diff-filter=U") == ""
         assert main(["status", "--session", self.session]) == 0
@@ -96,21 +96,21 @@ BOTH = ("Take the red one", "Take the blue one")
 
 
 def test_a_merge(clones: Clones) -> None:
-    """Both clones decide; the merge goes through."""
+    """Both clones decide; the merge succeeds."""
     diverge(clones)
     clones.git("merge", "--no-edit", "origin/main")
     clones.check(clones.two, *BOTH)
 
 
 def test_a_pull(clones: Clones) -> None:
-    """Both clones decide; a pull that merges goes through."""
+    """Both clones decide; a pull that merges succeeds."""
     diverge(clones)
     clones.git("pull", "--no-rebase", "--no-edit")
     clones.check(clones.two, *BOTH)
 
 
 def test_a_pull_that_rebases(clones: Clones) -> None:
-    """Both clones decide several times; a pull that rebases goes through."""
+    """Both clones decide several times; a pull that rebases succeeds."""
     diverge(clones)
     clones.run(clones.two, decide("And a green one"), message="green")
     clones.git("pull", "--rebase")
@@ -119,7 +119,7 @@ def test_a_pull_that_rebases(clones: Clones) -> None:
 
 @pytest.mark.parametrize("strategy", ["ort", "recursive"])
 def test_every_strategy(clones: Clones, strategy: str) -> None:
-    """The merges of today and those of before git 2.34 go through."""
+    """Today's merge strategies and those before git 2.34 succeed."""
     diverge(clones)
     clones.git("merge", "--no-edit", "-s", strategy, "origin/main")
     clones.check(clones.two, *BOTH)
@@ -151,7 +151,7 @@ def test_a_cherry_pick(clones: Clones) -> None:
 
 
 def test_a_revert(clones: Clones) -> None:
-    """An older commit is reverted, though views have changed since."""
+    """An older commit is reverted, although views have changed since."""
     clones.run(clones.one, decide("Take the red one"), message="red")
     clones.run(clones.one, decide("Take the blue one"), message="blue")
     clones.git("revert", "--no-edit", "HEAD~1")
@@ -160,7 +160,7 @@ def test_a_revert(clones: Clones) -> None:
 
 @pytest.mark.parametrize("untracked", [[], ["-u"]])
 def test_a_stash_that_is_popped_after_other_work(clones: Clones, untracked: list[str]) -> None:
-    """Work is stashed, other work is committed, and the stash comes back."""
+    """Work is stashed, other work is committed, and the stash is popped."""
     clones.run(clones.one, decide("Take the red one"))
     (clones.one / "code.txt").write_text("code\n")
     clones.git("add", "code.txt")
@@ -171,7 +171,7 @@ def test_a_stash_that_is_popped_after_other_work(clones: Clones, untracked: list
 
 
 def test_both_sides_begin_sessions(clones: Clones) -> None:
-    """Each side begins a session of its own, and both go on with the first one."""
+    """Each side starts its own session, and both continue the first one."""
     for place, text in ((clones.one, BOTH[0]), (clones.two, BOTH[1])):
         clones.run(place, decide(text), ["start", f"on its own: {text}"], message=text)
     clones.enter(clones.one)
@@ -182,7 +182,7 @@ def test_both_sides_begin_sessions(clones: Clones) -> None:
 
 
 def test_both_sides_add_the_same_views(clones: Clones) -> None:
-    """The views of one session are new on both sides: no side has a version that both come from."""
+    """The views of one session are new on both sides: there is no common base."""
     clones.enter(clones.one)
     with holdfast.open() as workspace:
         clones.session = workspace.start("New on both sides").id
@@ -201,7 +201,7 @@ def test_both_sides_add_the_same_views(clones: Clones) -> None:
 
 
 def test_one_side_archives(clones: Clones) -> None:
-    """One side archives the session, the other goes on with it: the merge goes through, and both are there."""
+    """One side archives the session, the other continues it: the merge succeeds, and both are present."""
     clones.enter(clones.one)
     with holdfast.open() as workspace:
         upkeep.archive(workspace, clones.session)
@@ -228,7 +228,7 @@ def test_many_merges_without_a_command_between(clones: Clones) -> None:
 
 
 def test_contested_values(clones: Clones) -> None:
-    """Both sides set the goal: the merge goes through, and views show both values."""
+    """Both sides set the goal: the merge succeeds, and views show both values."""
     clones.run(clones.one, ["goal", "set", "the red goal"], message="red")
     clones.git("push", "-q", "origin", "main")
     clones.run(clones.two, ["goal", "set", "the blue goal"], message="blue")
@@ -237,7 +237,7 @@ def test_contested_values(clones: Clones) -> None:
 
 
 def test_pages_of_both_sides(clones: Clones) -> None:
-    """Both sides pause and hand over: the merge goes through, and pages are whole after the next command."""
+    """Both sides pause and hand off: the merge succeeds, and pages are complete after the next command."""
     commands = (["pause", "for lunch"], ["handoff", "over to you"])
     clones.run(clones.one, decide(BOTH[0]), *commands, message="red")
     clones.git("push", "-q", "origin", "main")
@@ -260,7 +260,7 @@ def test_a_clone_whose_git_converts_line_endings(clones: Clones) -> None:
 
 
 def test_a_merge_over_work_that_no_git_commit_has(tmp_path: Path, git, monkeypatch) -> None:
-    """Commands ran since the last git commit: by default a pull goes through all the same."""
+    """Commands ran since the last git commit: by default a pull succeeds anyway."""
     clones = Clones(tmp_path, git, monkeypatch.chdir)
     clones.begin(tracked=False)
     diverge(clones)
@@ -270,7 +270,7 @@ def test_a_merge_over_work_that_no_git_commit_has(tmp_path: Path, git, monkeypat
 
 
 def test_an_octopus_merge(tmp_path: Path, git, monkeypatch) -> None:
-    """By default even an octopus merge goes through, which gives up on any file that it would have to merge."""
+    """By default even an octopus merge succeeds, which refuses any file that needs a content merge."""
     clones = Clones(tmp_path, git, monkeypatch.chdir)
     clones.begin(tracked=False)
     clones.enter(clones.one)
@@ -281,8 +281,8 @@ def test_an_octopus_merge(tmp_path: Path, git, monkeypatch) -> None:
     clones.check(clones.one, *(f"Decided on {branch}" for branch in "abc"))
 
 
-def test_a_strategy_that_knows_no_attributes(tmp_path: Path, git, monkeypatch) -> None:
-    """By default merges go through that ask no attribute how to merge a file."""
+def test_a_strategy_that_ignores_attributes(tmp_path: Path, git, monkeypatch) -> None:
+    """By default merges succeed that ignore attributes."""
     clones = Clones(tmp_path, git, monkeypatch.chdir)
     clones.begin(tracked=False)
     diverge(clones)

@@ -56,7 +56,7 @@ def end(processes: list[subprocess.Popen[str]]) -> None:
 
 @pytest.mark.timeout(120)
 def test_one_of_thirty_takers_gets_the_lease(repository: Path) -> None:
-    """Thirty processes at once on a fresh workspace: one takes the lease, and all are seen."""
+    """Thirty processes at once on a new workspace: one takes the lease, and all are visible."""
     processes = takers(repository / ".state", 30)
     try:
         answers = [process.stdout.readline().split() for process in processes]
@@ -68,8 +68,8 @@ def test_one_of_thirty_takers_gets_the_lease(repository: Path) -> None:
 
 
 @pytest.mark.timeout(120)
-def test_a_dead_holder_is_succeeded_by_exactly_one(repository: Path) -> None:
-    """After kill -9 the next of many takers has the lease, with a higher number, and nobody else."""
+def test_exactly_one_contender_gets_a_dead_holders_lease(repository: Path) -> None:
+    """After kill -9 exactly one of many contenders gets the lease, with a higher number."""
     first = takers(repository / ".state", 1)
     assert first[0].stdout.readline().split() == ["took", "1"]
     end(first)
@@ -82,8 +82,8 @@ def test_a_dead_holder_is_succeeded_by_exactly_one(repository: Path) -> None:
 
 
 @pytest.mark.timeout(60)
-def test_a_stopped_holder_is_not_robbed(repository: Path) -> None:
-    """A holder that does not run, however long, is still there."""
+def test_a_stopped_holder_keeps_its_lease(repository: Path) -> None:
+    """A stopped holder keeps its lease, however long it is stopped."""
     processes = takers(repository / ".state", 1)
     try:
         assert processes[0].stdout.readline().split() == ["took", "1"]
@@ -100,8 +100,8 @@ def test_a_stopped_holder_is_not_robbed(repository: Path) -> None:
 
 
 @pytest.mark.timeout(60)
-def test_who_tells_the_living_from_the_gone(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`holdfast who` names each agent, its session, since when it works, and whether its process is still there."""
+def test_who_distinguishes_live_and_dead_agents(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`holdfast who` names each agent, its session, its start, and whether its process is still running."""
     (living,) = takers(repository / ".state", 1)
     try:
         assert living.stdout is not None
@@ -123,8 +123,8 @@ def test_who_tells_the_living_from_the_gone(repository: Path, capsys: pytest.Cap
         end([living])
 
 
-def test_a_reused_pid_is_somebody_else() -> None:
-    """The same process id with another start time, or on another boot, is gone; on another machine nobody can say."""
+def test_a_reused_pid_is_another_process() -> None:
+    """The same process id with another start time or boot is gone; on another machine it is unknown."""
     me = identify()
     assert is_alive(me, me) is True
     assert is_alive(me._replace(start="1"), me) is False
@@ -144,7 +144,7 @@ def test_a_zombie_is_gone() -> None:
     child.wait()
 
 
-def test_whoever_lost_the_lease_cannot_write(repository: Path) -> None:
+def test_a_former_lease_holder_cannot_write(repository: Path) -> None:
     """The number is compared under the stream's lock: a former holder's commit is refused, the new holder's is not."""
     with holdfast.open() as workspace:
         session = workspace.start("goal")
@@ -165,7 +165,7 @@ def test_whoever_lost_the_lease_cannot_write(repository: Path) -> None:
 
 
 def test_a_second_agent_is_warned(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A claim on a folder covers the files in it; the second agent is told who has it, and nothing is claimed."""
+    """A claim on a folder covers its files; the second agent sees who has it, and nothing is claimed."""
     with holdfast.open(by="first") as workspace:
         Presence(workspace).claim(["src"])
     assert main(["claim", "src/billing.py"]) == 1
@@ -183,7 +183,7 @@ def test_a_second_agent_is_warned(repository: Path, capsys: pytest.CaptureFixtur
 
 
 def test_a_claim_dies_with_its_holder(repository: Path) -> None:
-    """Nobody is warned of an agent that is gone."""
+    """There is no warning about an agent that is gone."""
     with holdfast.open(by="first") as workspace:
         Presence(workspace, identify()._replace(start="1")).claim(["src"])
     with holdfast.open(by="second") as workspace:
@@ -201,7 +201,7 @@ def test_worktrees_see_each_other(repository: Path, git, tmp_path: Path) -> None
 
 
 def test_where_the_git_directory_cannot_be_written_it_is_local(repository: Path) -> None:
-    """A sandboxed agent has presence of its own, and says that others are not seen."""
+    """A sandboxed agent has its own presence, and reports that others are not visible."""
     (repository / ".git" / "holdfast").write_text("in the way")
     with holdfast.open() as workspace:
         presence = Presence(workspace)

@@ -1,4 +1,4 @@
-"""Going on with the right session, and being told what changed around it."""
+"""Resuming the right session, and reporting what changed around it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_crashed_session_comes_before_a_newer_one(repository: Path) -> None:
 
 
 def test_finished_sessions_and_those_of_others_are_not_picked(repository: Path) -> None:
-    """Only unfinished work of this user is gone on with."""
+    """Only unfinished work of this user is continued."""
     with holdfast.open() as workspace:
         workspace.start("done").complete("done")
     with holdfast.open(user="bob") as workspace:
@@ -54,7 +54,7 @@ def test_finished_sessions_and_those_of_others_are_not_picked(repository: Path) 
 
 
 def test_a_new_host_session_finds_the_crashed_ones_work(repository: Path) -> None:
-    """Host session ids are mapped: the same id finds its session, a new one goes on with the unfinished one."""
+    """Host session ids are mapped: the same id finds its session, a new one continues the unfinished one."""
     with holdfast.open() as workspace:
         session = workspace.start("work")
         workspace.bind_host("some-host", "abc/..", session)
@@ -66,7 +66,7 @@ def test_a_new_host_session_finds_the_crashed_ones_work(repository: Path) -> Non
         assert other.id != session.id
 
 
-def test_a_moved_head_and_a_changed_file_are_told_first(repository: Path, git, capsys) -> None:
+def test_a_moved_head_and_a_changed_file_are_reported_first(repository: Path, git, capsys) -> None:
     """What changed since the session's last commit is at the top of the brief."""
     with holdfast.open() as workspace:
         session = workspace.start("goal")
@@ -95,7 +95,7 @@ def test_the_name_of_a_branch_stays_in_its_fence(repository: Path, git) -> None:
 
 
 def test_a_branch_without_a_commit_is_called_so(tmp_path: Path, git, monkeypatch) -> None:
-    """In a repository that is new, the brief says that the branch had no commit yet."""
+    """In a new repository, the brief says that the branch had no commit yet."""
     monkeypatch.chdir(tmp_path)
     git("init", "-q")
     init(str(tmp_path))
@@ -164,7 +164,7 @@ sys.exit(status)
     ],
 )
 def test_everyday_commands_start_no_process(repository: Path, git, command: list[str]) -> None:
-    """Whatever everyday commands need of git they read themselves, also right after git moved."""
+    """Everyday commands read what they need from git themselves, also right after HEAD moved."""
     with holdfast.open() as workspace:
         workspace.start("goal")
     git("add", "-A")

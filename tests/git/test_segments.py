@@ -34,7 +34,7 @@ def session(repository: Path) -> Session:
 
 
 def test_what_was_staged_is_never_appended_to(session: Session, repository: Path, git) -> None:
-    """A segment that is in the index keeps its bytes: a commit of what was staged has it whole."""
+    """A segment in the index keeps its bytes: a commit of what was staged has it complete."""
     git("add", "-A")
     before = segments(repository)
     session.note("after staging")
@@ -47,7 +47,7 @@ def test_what_was_staged_is_never_appended_to(session: Session, repository: Path
 
 
 def test_staging_other_files_opens_no_segment(session: Session, repository: Path, git) -> None:
-    """Only a staged segment is given up: other work with the index costs nothing."""
+    """Only a staged segment is closed: other changes of the index cost nothing."""
     before = len(segments(repository))
     (repository / "code.txt").write_text("more\n")
     git("add", "code.txt")
@@ -58,10 +58,8 @@ def test_staging_other_files_opens_no_segment(session: Session, repository: Path
 
 
 @pytest.mark.parametrize("way", ["--soft", "--mixed"])
-def test_a_commit_that_was_taken_back_still_has_its_segment(
-    session: Session, repository: Path, git, way: str
-) -> None:
-    """After commit and reset HEAD is what it was, but a branch may hold the commit: no append to its segment."""
+def test_an_undone_commit_still_has_its_segment(session: Session, repository: Path, git, way: str) -> None:
+    """After commit and reset HEAD is unchanged, but a branch may hold the commit: no append to its segment."""
     git("add", "-A")
     git("commit", "-q", "-m", "to take back")
     git("branch", "saved")
@@ -86,8 +84,8 @@ def test_an_applied_stash_stays_as_it_is(session: Session, repository: Path, git
 
 
 @pytest.mark.parametrize("destroy", ["reset", "clean", "drop", "checkout"])
-def test_what_no_git_commit_has_comes_back(session: Session, repository: Path, git, destroy: str) -> None:
-    """Git was told to destroy uncommitted files; the acknowledged commits in them are brought back."""
+def test_what_no_git_commit_has_is_restored(session: Session, repository: Path, git, destroy: str) -> None:
+    """Git destroyed uncommitted files; the acknowledged commits in them are restored."""
     session.note("precious")
     name = f"{session.user}/{session.id}"
     if destroy == "reset":
@@ -111,8 +109,8 @@ def test_what_no_git_commit_has_comes_back(session: Session, repository: Path, g
         assert workspace.doctor(fix=True) == [] or workspace.session(name).version == 2
 
 
-def test_a_segment_on_another_branch_is_not_brought_back(session: Session, repository: Path, git) -> None:
-    """What a branch has is where it belongs: a checkout takes it away and gives it back."""
+def test_a_segment_on_another_branch_is_not_restored(session: Session, repository: Path, git) -> None:
+    """A checkout removes a branch's segments and adds them back: they are not restored elsewhere."""
     git("checkout", "-q", "-b", "feature")
     session.note("on the feature branch")
     git("add", "-A")
@@ -127,7 +125,7 @@ def test_a_segment_on_another_branch_is_not_brought_back(session: Session, repos
 def test_a_writer_that_forgot_a_hidden_branch_takes_a_new_name(
     session: Session, repository: Path, git, lost: str
 ) -> None:
-    """After a power cut the memory can be older than a segment on another branch: nothing is numbered twice."""
+    """After a power cut the state can be older than a segment on another branch: no number is used twice."""
     name = f"{session.user}/{session.id}"
     git("add", "-A")
     git("commit", "-q", "-m", "begin")
@@ -152,10 +150,10 @@ def test_a_writer_that_forgot_a_hidden_branch_takes_a_new_name(
         assert workspace.session(name).version == 4
 
 
-def test_a_copied_folder_writes_under_its_own_name(
+def test_a_copied_folder_takes_a_new_identity(
     session: Session, repository: Path, git, tmp_path: Path
 ) -> None:
-    """Original and copy go on from the same open segment; committed in both, git merges them without a conflict."""
+    """Original and copy continue from the same open segment; committed in both, git merges them without a conflict."""
     copy = tmp_path / "copy"
     shutil.copytree(repository, copy, symlinks=True)
     with holdfast.open(copy / ".state") as workspace:
@@ -171,7 +169,7 @@ def test_a_copied_folder_writes_under_its_own_name(
 
 
 def test_a_conversion_to_crlf_costs_nothing(session: Session, repository: Path) -> None:
-    """Every line of a segment that somebody converted is still read, and the writer goes on in a new segment."""
+    """Every line of a converted segment is still read, and the writer continues in a new segment."""
     session.note("first")
     for path in repository.rglob(".state/events/**/*.jsonl"):
         path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
@@ -181,7 +179,7 @@ def test_a_conversion_to_crlf_costs_nothing(session: Session, repository: Path) 
 
 
 def test_no_two_tracked_names_differ_in_case_alone(session: Session, repository: Path, git) -> None:
-    """On a file system that ignores case, every tracked file has a place of its own."""
+    """On a case-insensitive file system, every tracked file has its own path."""
     session.note("a file or two")
     session.workspace.publish()
     git("add", "-A")
@@ -225,7 +223,7 @@ def test_a_segment_in_conflict_is_joined(session: Session, repository: Path, git
 
 
 def test_markers_in_a_segment_are_named_and_healed(session: Session, repository: Path, git) -> None:
-    """Conflict markers that somebody committed are reported with their line, and taken out without losing a commit."""
+    """Committed conflict markers are reported with their line, and removed without losing a commit."""
     session.note("one")
     session.note("two")
     path = next(repository.rglob(".state/events/**/*.jsonl"))
@@ -247,7 +245,7 @@ def test_markers_in_a_segment_are_named_and_healed(session: Session, repository:
 def test_doctor_restores_a_damaged_segment_from_git(
     session: Session, repository: Path, git, where: str
 ) -> None:
-    """A damaged segment is joined with what git has of it; the damaged file is kept aside, and all is reported."""
+    """A damaged segment is joined with git's versions; the damaged file is saved, and everything is reported."""
     session.note("precious")
     session.note("more")
     git("add", "-A")
@@ -272,7 +270,7 @@ def test_doctor_restores_a_damaged_segment_from_git(
 
 
 def test_a_stale_expectation_is_refused_after_a_merge(session: Session) -> None:
-    """Commits that a merge brings count: a version that was read before them is no longer the present one."""
+    """Commits that a merge adds count: an earlier version is no longer the present one."""
     version = session.version
     session.note("somebody else's")
     with pytest.raises(Conflict):
@@ -280,7 +278,7 @@ def test_a_stale_expectation_is_refused_after_a_merge(session: Session) -> None:
 
 
 def test_a_checkout_after_a_burst_keeps_the_writer(repository: Path, git) -> None:
-    """A branch that hides the segment does not make the writer take a new name: its numbers stay plain."""
+    """A branch that hides the segment does not make the writer take a new identity: its numbers stay plain."""
     with holdfast.open() as workspace:
         name = workspace.start("goal").id
     git("add", "-A")

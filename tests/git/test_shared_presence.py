@@ -1,4 +1,4 @@
-"""Presence where it is shared, where it cannot be, and where it was copied."""
+"""Presence when it is shared, when it cannot be, and when it was copied."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def boxed(repository: Path, monkeypatch: pytest.MonkeyPatch):
     return make
 
 
-def test_commands_of_one_agent_at_once_lose_no_claim(repository: Path, monkeypatch) -> None:
-    """While the first command of an agent says that it is here, a second one claims a path: it stays claimed."""
+def test_concurrent_commands_of_one_agent_lose_no_claim(repository: Path, monkeypatch) -> None:
+    """While an agent's first command writes its heartbeat, a second one claims a path: it stays claimed."""
     with holdfast.open(by="agent") as workspace:
         slow, quick = Presence(workspace), Presence(workspace)
         real = slow.folder.get
@@ -55,10 +55,10 @@ def test_commands_of_one_agent_at_once_lose_no_claim(repository: Path, monkeypat
     assert set(person["claims"]) == {"quick.txt", "slow.txt"}
 
 
-def test_a_copied_repository_knows_nobody_of_the_original(
+def test_a_copied_repository_ignores_agents_of_the_original(
     repository: Path, tmp_path: Path, monkeypatch
 ) -> None:
-    """Whoever works in the original neither holds nor claims anything in the copy."""
+    """Agents in the original neither hold nor claim anything in the copy."""
     with holdfast.open(by="first") as workspace:
         presence = Presence(workspace)
         presence.beat(PLACE)
@@ -75,8 +75,8 @@ def test_a_copied_repository_knows_nobody_of_the_original(
         assert presence.lease(PLACE).number == 2
 
 
-def test_agents_in_one_worktree_see_each_other_whoever_is_boxed_in(repository: Path, boxed) -> None:
-    """An agent that cannot write to the git directory and one that can are warned of each other's claims and leases."""
+def test_sandboxed_and_other_agents_of_a_worktree_see_each_other(repository: Path, boxed) -> None:
+    """An agent that cannot write to the git directory and one that can see each other's claims and leases."""
     inside = boxed("inside")
     assert not inside.folder.shared
     inside.beat(PLACE)
@@ -101,7 +101,7 @@ def test_agents_in_one_worktree_see_each_other_whoever_is_boxed_in(repository: P
 
 
 def test_doctor_says_that_presence_is_not_shared(repository: Path, capsys) -> None:
-    """Where the git directory cannot be written, other worktrees are not seen, and doctor says so."""
+    """If the git directory is not writable, other worktrees are not visible, and doctor says so."""
     assert main(["doctor"]) == 0
     assert "presence" not in capsys.readouterr().out
     shutil.rmtree(repository / ".git" / "holdfast", ignore_errors=True)
@@ -112,8 +112,8 @@ def test_doctor_says_that_presence_is_not_shared(repository: Path, capsys) -> No
     assert "other worktrees" in said
 
 
-def test_a_lease_is_not_believed_by_its_number_alone(repository: Path) -> None:
-    """If somebody removes the records, numbers begin anew: a holder from before is still not the one of now."""
+def test_a_lease_number_alone_is_not_trusted(repository: Path) -> None:
+    """If the records are removed, numbers start again: an earlier holder is still not the present one."""
     with holdfast.open(by="old") as workspace, holdfast.open(by="new") as other:
         old = Presence(workspace).lease(PLACE)
         shutil.rmtree(repository / ".git" / "holdfast" / "presence")
@@ -124,8 +124,8 @@ def test_a_lease_is_not_believed_by_its_number_alone(repository: Path) -> None:
             old.check()
 
 
-def test_who_shows_whoever_started_a_session(repository: Path, capsys, monkeypatch) -> None:
-    """An agent that only ever typed `start` or `switch` is seen, with its session."""
+def test_who_shows_the_agent_that_started_a_session(repository: Path, capsys, monkeypatch) -> None:
+    """An agent that only typed `start` or `switch` is visible, with its session."""
     monkeypatch.setenv("HOLDFAST_AGENT", "starter")
     assert main(["start", "goal"]) == 0
     capsys.readouterr()
@@ -143,7 +143,7 @@ def test_who_shows_whoever_started_a_session(repository: Path, capsys, monkeypat
 
 
 def test_a_machine_that_changed_its_name_is_the_same_machine() -> None:
-    """On one boot, in one namespace, a process can be judged whatever the host is called at the moment."""
+    """On one boot, in one namespace, a process is recognised whatever the host is called."""
     me = identify()
     if sys.platform != "linux" and not me.boot:
         pytest.skip("this system does not name its boots")
@@ -151,8 +151,8 @@ def test_a_machine_that_changed_its_name_is_the_same_machine() -> None:
     assert is_alive(me._replace(host="its name of before", start="1"), me) is False
 
 
-def test_a_lease_of_another_machine_is_taken_only_on_purpose(repository: Path, capsys) -> None:
-    """Nobody can say whether a holder elsewhere is alive: it keeps the session until a person says that it is gone."""
+def test_a_lease_of_another_machine_needs_anyway(repository: Path, capsys) -> None:
+    """A holder on another machine cannot be checked: it keeps the session until a person says that it is gone."""
     with holdfast.open(by="ghost") as workspace:
         session = workspace.start("goal")
         name = f"{session.user}/{session.id}"
@@ -168,8 +168,8 @@ def test_a_lease_of_another_machine_is_taken_only_on_purpose(repository: Path, c
         lost.check()
 
 
-def test_a_living_holder_is_not_robbed_on_purpose_either(repository: Path, capsys) -> None:
-    """`claim --anyway` does not take the session of somebody who is there."""
+def test_a_live_holder_never_loses_its_lease_to_anyway(repository: Path, capsys) -> None:
+    """`claim --anyway` does not take the session of a live holder."""
     with holdfast.open(by="living") as workspace:
         session = workspace.start("goal")
         Presence(workspace).lease(f"{session.user}/{session.id}").check()

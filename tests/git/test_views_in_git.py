@@ -1,4 +1,4 @@
-"""Views in git never get in the way."""
+"""Views in git never block it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def session(repository: Path) -> str:
 
 @pytest.fixture
 def no_attributes(repository: Path, git, tracked_views: None) -> None:
-    """A repository that tracks views, whose owner took the attributes of the workspace out."""
+    """A repository that tracks views, whose owner removed the workspace's attributes."""
     (repository / ".state" / ".gitattributes").unlink()
     git("commit", "-q", "-a", "-m", "no attributes")
 
@@ -44,7 +44,7 @@ def no_attributes(repository: Path, git, tracked_views: None) -> None:
 def test_a_conflicted_view_is_healed_and_staged(
     session: str, git, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where git merges views as any text they conflict; one command settles them, and the merge can be committed."""
+    """Where git merges views like any text they conflict; one command settles them, and the merge can be committed."""
     diverge(git, session)
     git("merge", "-q", "--no-edit", "one", ok=False)
     conflicts = git("diff", "--name-only", "--diff-filter=U").split()
@@ -66,7 +66,7 @@ def _contests(workspace, session: str) -> list[dict]:
 
 @pytest.mark.usefixtures("no_attributes")
 def test_a_conflicted_view_heals_at_the_next_command(session: str, git) -> None:
-    """Nobody has to know of conflicts in views: any command replaces them by what is true."""
+    """Conflicts in views need no action: any command regenerates them."""
     diverge(git, session)
     git("merge", "-q", "--no-edit", "one", ok=False)
     assert main(["status"]) == 0
@@ -77,7 +77,7 @@ def test_a_conflicted_view_heals_at_the_next_command(session: str, git) -> None:
 
 @pytest.mark.usefixtures("tracked_views")
 def test_a_merge_of_older_commits_makes_a_view_stale(session: str, git) -> None:
-    """A view knows the set of commits it shows: earlier ones that arrive later are in it after the next command."""
+    """A view records the set of commits it shows: earlier ones that arrive later are in it after the next command."""
     git("add", "-A")
     git("commit", "-q", "-m", "both")
     git("checkout", "-q", "-b", "early")
@@ -99,7 +99,7 @@ def test_a_merge_of_older_commits_makes_a_view_stale(session: str, git) -> None:
 
 @pytest.mark.usefixtures("tracked_views")
 def test_views_can_stay_out_of_git(session: str, git) -> None:
-    """With local views nothing but segments is tracked, also if the views were tracked before, and in the archive."""
+    """With local views only segments are tracked, also if views were tracked before, and in the archive."""
     with holdfast.open() as workspace:
         upkeep.archive(workspace, workspace.start("Put away").id)
         workspace.switch(session)
@@ -115,7 +115,7 @@ def test_views_can_stay_out_of_git(session: str, git) -> None:
 
 
 def test_views_can_be_tracked_and_untracked(session: str, git) -> None:
-    """Views are out of git until somebody asks for them, and lines of the user's own in .gitignore stay."""
+    """Views are out of git by default, and the user's own lines in .gitignore stay."""
     ignore = Path(".state/.gitignore")
     before = ignore.read_text()
     ignore.write_text(before + "/mine/\n")
@@ -135,7 +135,7 @@ def test_views_can_be_tracked_and_untracked(session: str, git) -> None:
 
 
 def test_a_user_file_of_that_name_is_in_git(session: str, repository: Path, git) -> None:
-    """Only views are left out: a STATE.md that somebody keeps among a session's files is tracked."""
+    """Only views are ignored: a STATE.md among a session's own files is tracked."""
     place = repository / ".state" / "sessions" / session / "context" / "STATE.md"
     place.parent.mkdir()
     place.write_text("mine\n")
@@ -188,7 +188,7 @@ def test_commits_name_their_session(session: str, repository: Path, git, capsys)
 def test_an_empty_message_still_means_no_commit(
     session: str, repository: Path, git, monkeypatch, option: tuple[str, ...]
 ) -> None:
-    """Whoever closes the editor without a word gets no commit; whoever types a message gets the trailer."""
+    """An empty message still means no commit; a typed message gets the trailer."""
     assert main(["init", "--commit-hook"]) == 0
     (repository / "code.txt").write_text("new\n")
     assert "Aborting commit due to empty commit message" in git("commit", "-a", *option, ok=False)
@@ -202,8 +202,8 @@ def test_an_empty_message_still_means_no_commit(
     ]
 
 
-def test_a_hook_for_typed_messages_of_somebody_else_is_left_alone(repository: Path, git, capsys) -> None:
-    """Where a commit-msg hook is there already, the other hook is installed, and the line to add is told."""
+def test_an_existing_commit_msg_hook_is_left_alone(repository: Path, git, capsys) -> None:
+    """If a commit-msg hook exists, the other hook is installed, and the line to add is printed."""
     hook = repository / ".git" / "hooks" / "commit-msg"
     hook.write_text("#!/bin/sh\n")
     assert main(["init", "--commit-hook"]) == 0
@@ -231,7 +231,7 @@ def test_commits_are_found_by_the_segments_in_them(session: str, git, capsys, ar
     assert ("it holds joined ones" in said) == archived
 
 
-def test_a_hook_of_somebody_else_is_left_alone(repository: Path, git, capsys) -> None:
+def test_an_existing_hook_is_left_alone(repository: Path, git, capsys) -> None:
     """An existing hook is not touched; the message says what to add."""
     hook = repository / ".git" / "hooks" / "prepare-commit-msg"
     hook.write_text("#!/bin/sh\n")
@@ -256,7 +256,7 @@ def test_a_hook_of_somebody_else_is_left_alone(repository: Path, git, capsys) ->
 def test_a_commit_that_git_still_has_is_not_lost(
     session: str, repository: Path, git, capsys, commands: list[list[str]], pinned: bool
 ) -> None:
-    """Git took segments away and left views that it does not track: nothing is lost, and views are regenerated."""
+    """Git removed segments and left untracked views: nothing is lost, and views are regenerated."""
     git("add", "-A")
     git("commit", "-q", "-m", "begin")
     assert main(["note", "on this branch only"]) == 0

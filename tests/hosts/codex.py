@@ -55,7 +55,7 @@ class Codex(Host):
         return {"FAKE_KEY": "dummy", "CODEX_HOME": str(self.folder)}
 
     def argv(self, prompt: str, resume: bool, *more: str) -> list[str]:
-        """Hooks that nobody approved do not run, so the tests waive the approval."""
+        """Unapproved hooks do not run, so the tests waive the approval."""
         options = ["--skip-git-repo-check", "--dangerously-bypass-hook-trust", "--json", *more]
         middle = ["resume", "--last"] if resume else []
         return [str(self.entry), "exec", *options, *middle, prompt]
@@ -74,7 +74,7 @@ class Codex(Host):
             handle.write(f"command = {json.dumps(command[0])}\nargs = {json.dumps(command[1:])}\n")
 
     def mcp_call(self, server: str, tool: str, arguments: Json) -> ToolCall:
-        """Tools of a server stand in a namespace named after it."""
+        """Tools of a server are in a namespace named after it."""
         return ToolCall(tool, arguments, namespace=f"mcp__{server}")
 
     def write_call(self, path: str, text: str) -> ToolCall:

@@ -59,7 +59,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A host that was killed in mid-turn leaves a broken pipe; that is the point of the test."""
+        """A host that was killed mid-turn leaves a broken pipe, as the test intends."""
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -49,7 +49,7 @@ _MEASURES = {
     "slug": "calm-star",
 }
 
-# Claude Code does not wait for these: a subagent in the background reports when it likes, and print mode may
+# Claude Code does not wait for these: a subagent in the background reports at any time, and print mode may
 # end before the hook of a failure was run.
 MAY_MISS = {
     "claude": {
@@ -125,7 +125,7 @@ def shape_of(value: Any, depth: int = 3) -> Any:
 
 
 def variant_of(record: Record) -> str:
-    """What tells two payloads of the same event apart: the source, the trigger, the tool …"""
+    """What distinguishes two payloads of the same event: the source, the trigger, the tool …"""
     payload = record.payload
     inside = payload.get("input")
     if isinstance(inside, dict):

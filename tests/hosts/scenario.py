@@ -1,4 +1,4 @@
-"""One working day of an agent in each host, played to have every hook event that can be had fire.
+"""One working day of an agent in each host, played so that every possible hook event fires.
 
 The steps are the same for all hosts as far as each can go: a turn with tools, resume, fork, compaction by
 hand and by itself, clear, a subagent, a tool of an MCP server, an error of the model service.
@@ -49,7 +49,7 @@ class Stage(NamedTuple):
 @contextmanager
 def bare(name: str) -> Iterator[tuple[Host, FakeModel, Path]]:
     """A host, the model behind it, and the temporary folder that they live in."""
-    # The files of a host that was killed may still be in use for a moment.
+    # The files of a killed host may still be in use for a short time.
     with (
         tempfile.TemporaryDirectory(prefix="holdfast-host-", ignore_cleanup_errors=True) as folder,
         FakeModel() as model,

@@ -1,4 +1,4 @@
-"""Bring the real agent hosts and the validators into the tool folder that the `hosts` tests use.
+"""Install the real agent hosts and the validators into the tool folder that the `hosts` tests use.
 
 Run `python tests/hosts/setup.py [name ...]`. Each tool is installed on its own, at one exact version, with no
 install scripts; a tool that cannot be had is reported with its reason and the others go on. A tool that is
@@ -102,7 +102,7 @@ _NAMED = os.environ.get("HOLDFAST_TEST_TOOLS")
 
 
 def tool_folder() -> Path:
-    """Where tools live: `HOLDFAST_TEST_TOOLS`, else `.test-tools/` at the top of the repository."""
+    """The tool folder: `HOLDFAST_TEST_TOOLS`, else `.test-tools/` at the top of the repository."""
     return Path(_NAMED) if _NAMED else Path(__file__).resolve().parents[2] / ".test-tools"
 
 
@@ -134,7 +134,7 @@ def why_absent(name: str) -> str:
 
 
 class SetupError(Exception):
-    """A tool cannot be had; the message says why."""
+    """A tool is not available; the message says why."""
 
 
 def _run(command: list[str], env: dict[str, str] | None = None) -> None:
@@ -149,7 +149,7 @@ def _run(command: list[str], env: dict[str, str] | None = None) -> None:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Two set-ups at once take turns, so neither sees a half-installed tool."""
+    """Concurrent set-ups take turns, so neither sees a half-installed tool."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / ".lock", "w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)

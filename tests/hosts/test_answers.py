@@ -1,4 +1,4 @@
-"""Which answers of a hook each host honours: the facts that the hook dialects are built on."""
+"""Which hook answers each host honours: the facts that the hook dialects are built on."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_texts_around_a_compaction(
         assert at.host.turn("the next words", resume=True).saw(MARKER) is afterwards
 
 
-# The longest text that arrives whole, and by how much more it is cut. Claude Code counts UTF-16 units.
+# The longest text that arrives complete, and by how much more it is cut. Claude Code counts UTF-16 units.
 CAPS = (
     ("claude", "x", 10_000, 10_001),
     ("claude", "\U0001f600", 5_000, 5_001),

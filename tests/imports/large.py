@@ -87,14 +87,14 @@ def text_of(format_name: str, size: int) -> tuple[str, str]:
 def main(name: str) -> None:
     """Import a file into the workspace of the current folder; print the cost."""
     import holdfast
-    from holdfast.workspace.imports import bring_in
+    from holdfast.workspace.imports import import_file
 
     with holdfast.open(Path.cwd(), user="alice") as workspace:
         workspace.start("Take over")
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         data = Path(name).read_bytes()
         begun = time.process_time()
-        found = bring_in(workspace, name, data)
+        found = import_file(workspace, name, data)
         spent = time.process_time() - begun
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     unit = 1 if sys.platform == "darwin" else 1024

@@ -15,7 +15,7 @@ from holdfast.core import foreign
 from holdfast.core.foreign import Left
 from holdfast.core.hashing import blake2b
 from holdfast.testing.hostile import TEXTS
-from holdfast.workspace.imports import Imported, bring_in, original
+from holdfast.workspace.imports import Imported, import_file, original
 
 NASTY = [text for text in TEXTS if text.strip() and "\0" not in text]
 
@@ -29,7 +29,7 @@ def workspace(project: Path) -> Any:
 
 
 def bring(workspace: holdfast.Workspace, name: str, text: str) -> Imported:
-    return bring_in(workspace, name, text.encode())
+    return import_file(workspace, name, text.encode())
 
 
 def log_of(handle: Any) -> list[str]:
@@ -352,7 +352,7 @@ def test_a_second_import_changes_nothing(workspace: holdfast.Workspace, name: st
 def test_the_original_text_is_kept(workspace: holdfast.Workspace) -> None:
     """The bytes of a file can be recovered from the log, even if they are not text."""
     for data in (TEMPLATE.encode(), b"\xef\xbb\xbf# X\r\n", b"# \xff\xfe broken\n", ("x" * 700_000).encode()):
-        bring_in(workspace, "STATE.md", data)
+        import_file(workspace, "STATE.md", data)
         digest = blake2b(data, digest_size=16).hexdigest()
         assert original(workspace.session(), digest) == data
 
@@ -404,7 +404,7 @@ def test_five_megabytes_in_bounded_memory(workspace: holdfast.Workspace) -> None
     data = "\n".join(lines).encode()
     assert len(data) > 5_000_000
     tracemalloc.start()
-    found = bring_in(workspace, "STATE.md", data)
+    found = import_file(workspace, "STATE.md", data)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert found.taken == {"decision": number}
@@ -425,7 +425,7 @@ def test_real_files(workspace: holdfast.Workspace) -> None:
     assert files
     for path in files:
         data = path.read_bytes()
-        found = bring_in(workspace, path.name, data)
+        found = import_file(workspace, path.name, data)
         lines = data.decode().split("\n")
         for left in found.left:
             assert 1 <= left.line <= len(lines)
@@ -434,7 +434,7 @@ def test_real_files(workspace: holdfast.Workspace) -> None:
         assert original(home, digest) == data
     before = log_of(workspace.session())
     for path in files:
-        assert bring_in(workspace, path.name, path.read_bytes()).taken == {}
+        assert import_file(workspace, path.name, path.read_bytes()).taken == {}
     assert log_of(workspace.session()) == before
 
 

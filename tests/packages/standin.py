@@ -57,7 +57,7 @@ class Call(NamedTuple):
 
 
 class StandIn:
-    """The stand-in, in a folder of its own."""
+    """The stand-in, in its own folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -86,7 +86,7 @@ class StandIn:
         return [call.name for call in self.calls()]
 
     def names_until(self, name: str, seconds: float = 10.0) -> list[str]:
-        """The same, once this one is among them: a host may end before a call that it started does."""
+        """The same, once this one is among them: a host may exit before a call that it started does."""
         end = time.monotonic() + seconds
         while name not in (found := self.names()) and time.monotonic() < end:
             time.sleep(0.05)
@@ -94,7 +94,7 @@ class StandIn:
 
 
 def need(tool: str) -> Path:
-    """The start file of an installed tool; skips with the reason where it cannot be had."""
+    """The start file of an installed tool; skips with the reason if it is not available."""
     entry = setup.entry_of(tool)
     if entry is None:
         pytest.skip(setup.why_absent(tool))
@@ -110,7 +110,7 @@ def node() -> Path:
 
 
 def take_away(host: Host, standin: StandIn) -> None:
-    """No `holdfast` on PATH at all, also none that is installed beside the tests' own interpreter."""
+    """No `holdfast` on PATH, not even one installed with the tests' own interpreter."""
     (standin.bin / "holdfast").unlink()
     folders = host.extra_env["PATH"].split(os.pathsep)
     host.extra_env["PATH"] = os.pathsep.join(f for f in folders if not (Path(f) / "holdfast").exists())

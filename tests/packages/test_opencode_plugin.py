@@ -141,7 +141,7 @@ def test_the_payload_is_one_object_of_four_keys(play: Play) -> None:
 
 
 def test_compaction_gives_the_summariser_context_and_renews_the_brief(play: Play) -> None:
-    """The text for the summariser is pushed; after the compaction, and not before, the brief is asked for anew."""
+    """The text for the summariser is pushed; after the compaction, and not before, a new brief is requested."""
     play.standin.answer(TRANSFORM, '{"context": "BRIEF"}')
     play.standin.answer(COMPACTING, '{"context": "KEEP D-1"}')
     compacting = [COMPACTING, {"sessionID": "ses_1"}, {"context": []}]
@@ -152,7 +152,7 @@ def test_compaction_gives_the_summariser_context_and_renews_the_brief(play: Play
 
 
 def test_news_at_a_prompt_comes_after_the_brief(play: Play) -> None:
-    """What holdfast says at a prompt is added behind the unchanged brief, until the next compaction."""
+    """What holdfast prints at a prompt is added after the unchanged brief, until the next compaction."""
     play.standin.answer(TRANSFORM, '{"context": "BRIEF"}')
     play.standin.answer("chat.message", '{"context": "NEWS"}')
     played = play(ask(), prompt("hello"), ask(), ask(), event("session.compacted"), ask())
@@ -198,8 +198,8 @@ def test_large_payloads_are_cut(play: Play) -> None:
     assert call.payload["input"]["args"]["filePath"] == "a"
 
 
-def test_without_holdfast_nothing_happens_but_one_line(play: Play) -> None:
-    """Where the command is missing the plug-in says so once, and does nothing."""
+def test_without_holdfast_the_plugin_logs_one_line(play: Play) -> None:
+    """Without the command the plug-in says so once, and does nothing."""
     (play.standin.bin / "holdfast").unlink()
     played = play(ask(), prompt("hello"), tool("edit"), event("session.idle"), ask())
     assert told(played) == [[], []]
@@ -208,8 +208,8 @@ def test_without_holdfast_nothing_happens_but_one_line(play: Play) -> None:
     assert "\n" not in played["lines"][0]
 
 
-def test_a_folder_that_is_gone_is_not_a_missing_command(play: Play, tmp_path: Path) -> None:
-    """When the project's folder was deleted, nothing is claimed about holdfast."""
+def test_a_missing_folder_is_not_a_missing_command(play: Play, tmp_path: Path) -> None:
+    """If the project's folder was deleted, nothing is said about holdfast."""
     played = play(ask(), prompt("hello"), project=tmp_path / "gone")
     assert played["lines"] == []
     assert told(played) == [[]]
@@ -250,8 +250,8 @@ def test_a_command_that_hangs_is_given_up(play: Play) -> None:
     assert told(played) == [[]]
 
 
-def test_a_host_that_ends_at_once_has_reported(play: Play) -> None:
-    """The call of an event outlives a host that exits in the same moment, with all of its payload."""
+def test_a_host_that_exits_immediately_has_reported(play: Play) -> None:
+    """The call of an event outlives a host that exits immediately, with its whole payload."""
     script = play.driver.with_name("quick.mjs")
     ending = 'hooks.event({ event: { type: "session.idle", properties: { sessionID: "s", much: "x".repeat(7000) } } })'
     head = DRIVER.split("const done")[0] % json.dumps(str(play.driver.parent / "plugin" / "holdfast.ts"))

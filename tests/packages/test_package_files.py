@@ -1,4 +1,4 @@
-"""The checked-in packages are what their one source says, and their words are true."""
+"""The checked-in packages match their one source, and their commands work."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_the_packages_are_up_to_date() -> None:
     "name", ["packages/claude/holdfast/hooks/hooks.json", SKILL, ".claude-plugin/marketplace.json"]
 )
 def test_an_edited_file_is_noticed(copy: Path, name: str) -> None:
-    """One changed letter in any of them is named."""
+    """One changed character in any of them is reported."""
     assert check(copy).returncode == 0
     (copy / name).write_text((copy / name).read_text().replace("holdfast", "holdfest", 1))
     done = check(copy)
@@ -66,7 +66,7 @@ def test_an_edited_file_is_noticed(copy: Path, name: str) -> None:
 
 
 def test_a_missing_and_a_stray_file_are_noticed(copy: Path) -> None:
-    """A file that is gone and one that nothing makes are named, and the generator mends both."""
+    """A missing file and an extra one are reported, and the generator fixes both."""
     gone, stray = copy / "packages/gemini/holdfast/GEMINI.md", copy / "packages/claude/old.md"
     gone.unlink()
     stray.write_text("from an earlier release\n")
@@ -153,7 +153,7 @@ def test_the_catalogue_is_the_menu(project: Path, capsys: pytest.CaptureFixture[
 
 
 def test_the_habits_work(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every command that agents are told of does what it says, in order, in a real workspace."""
+    """Every command in the agents' instructions works, in order, in a real workspace."""
     assert main(["start", "ship it"]) == 0
     for habit in guidance.HABITS:
         words = shlex.split(habit.command.replace(" ID ", " D-1 "))
@@ -177,7 +177,7 @@ def test_an_action_takes_the_words_as_they_are(
 
 
 def test_what_agents_read_is_short() -> None:
-    """Texts that are paid for at every start stay small, and each says that stored text is data."""
+    """Texts that cost tokens at every start stay small, and each says that stored text is data."""
     for text, most in ((guidance.context(), 400), (guidance.instructions(), 250), (guidance.TRIGGER, 100)):
         assert estimate(text) <= most
     assert estimate(agents_md.block(None)) <= 200

@@ -103,7 +103,7 @@ def test_claude_directory_refuses_a_plug_in_without_a_page(tmp_path: Path) -> No
 
 
 def test_claude_installs_the_plug_in_from_the_marketplace(tmp_path: Path) -> None:
-    """Added, installed, listed with all its parts, cheap at every start, and taken out again."""
+    """Added, installed, listed with all its parts, cheap at every start, and removed again."""
     claude = need("claude")
     for words in (("marketplace", "add", str(ROOT)), ("install", "holdfast@holdfast")):
         done = run(tmp_path, claude, "plugin", *words)
@@ -123,7 +123,7 @@ def test_claude_installs_the_plug_in_from_the_marketplace(tmp_path: Path) -> Non
 
 
 def agentskills() -> Path:
-    """The validator of the format, beside the interpreter that runs the tests."""
+    """The validator of the format, installed with the interpreter that runs the tests."""
     return Path(sys.executable).parent / "agentskills"
 
 

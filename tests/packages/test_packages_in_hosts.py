@@ -24,7 +24,7 @@ TRANSFORM = "experimental.chat.system.transform"
 
 
 def nested(event: str, text: str = BRIEF) -> str:
-    """Context in the words of Claude Code, Codex and Gemini CLI."""
+    """Context in the format of Claude Code, Codex and Gemini CLI."""
     return json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}})
 
 
@@ -34,13 +34,13 @@ def script(host: Host, model: FakeModel) -> None:
 
 
 def fine(run: Run) -> Run:
-    """A run that went well."""
+    """A successful run."""
     assert run.status == 0, (run.stdout[-1500:], run.stderr[-1500:])
     return run
 
 
 def words(standin: StandIn) -> set[tuple[str, ...]]:
-    """All the command lines by which the host called holdfast."""
+    """All command lines with which the host called holdfast."""
     return {tuple(call.words) for call in standin.calls()}
 
 
@@ -102,8 +102,8 @@ def test_claude_slash_commands_reach_the_model_and_cost_nothing_before() -> None
         assert run.saw("---\nIs it so?\n---")
 
 
-def test_claude_goes_on_without_holdfast() -> None:
-    """Where the command is missing a turn still succeeds."""
+def test_claude_works_without_holdfast() -> None:
+    """Without the command a turn still succeeds."""
     with on_stage("claude") as (host, _, standin):
         take_away(host, standin)
         assert fine(host.run(host.argv("hello", False, *CLAUDE))).saw("hello")
@@ -162,8 +162,8 @@ def test_opencode_keeps_the_memory_through_a_compaction() -> None:
         assert fine(host.turn("go on", resume=True)).saw("AFTER-9c")
 
 
-def test_opencode_goes_on_without_holdfast() -> None:
-    """Where the command is missing a turn still succeeds."""
+def test_opencode_works_without_holdfast() -> None:
+    """Without the command a turn still succeeds."""
     with on_stage("opencode") as (host, model, standin):
         with_plugin(host)
         script(host, model)
@@ -293,7 +293,7 @@ def test_copilot_takes_the_files_of_the_project() -> None:
 
 
 def test_no_path_of_this_machine_is_in_a_package() -> None:
-    """Packages work wherever the repository lies."""
+    """Packages work wherever the repository is."""
     for path in PACKAGES.rglob("*"):
         if path.is_file() and "node_modules" not in path.parts:
             assert str(Path.home()) not in path.read_text() or str(Path.home()) == "/", path

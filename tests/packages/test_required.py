@@ -1,4 +1,4 @@
-"""HOLDFAST_REQUIRE: where hosts or real files must be had, a skipped test is a failed one."""
+"""HOLDFAST_REQUIRE: where hosts or real files are required, a skipped test fails."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ def test_a_skip_is_a_failure_where_it_is_required(
     ],
 )
 @pytest.mark.parametrize(("system", "user"), [("Linux", "0"), ("Linux", "1000"), ("Darwin", "0")])
-def test_what_the_machine_can_do_is_required(
+def test_what_the_machine_supports_is_required(
     tmp_path: Path, system: str, user: str, hosts: str, given: str, corpus: str, expected: set[str]
 ) -> None:
-    """Root on Linux has to run the laboratories of power cuts and of strace; settings only ever add to that."""
+    """Root on Linux has to run the power-cut and strace harnesses; settings only ever add to that."""
     for tool, says in (("uname", system), ("id", user)):
         (tmp_path / tool).write_text(f"#!/bin/sh\necho {says}\n")
         (tmp_path / tool).chmod(0o755)

@@ -25,7 +25,7 @@ from holdfast.edge.cli import hints, main
 from holdfast.errors import HoldfastError, SecretFound, Usage
 from holdfast.testing import commands
 from holdfast.workspace import secrets_filter, sync
-from holdfast.workspace.imports import bring_in, original
+from holdfast.workspace.imports import import_file, original
 
 sys.path.insert(0, str(Path(__file__).parent))
 from secret_samples import ALNUM, SAMPLES, some
@@ -433,7 +433,7 @@ FILES = {
 def test_an_import_keeps_all_but_the_secret(session: holdfast.Session, project: Path, name: str) -> None:
     """The secret's line is reported and redacted, the rest is imported, and a second import adds nothing."""
     workspace = session.workspace
-    found = bring_in(workspace, name, FILES[name].encode())
+    found = import_file(workspace, name, FILES[name].encode())
     line = FILES[name][: FILES[name].index(SECRET)].count("\n") + 1
     assert [(left.line, left.text) for left in found.secrets] == [(line, "npm-token")]
     everything = stored(project)
@@ -444,7 +444,7 @@ def test_an_import_keeps_all_but_the_secret(session: holdfast.Session, project: 
     assert "Keep it small" in written
     assert len(set(PLACEHOLDER.findall(written))) == 1
     assert sum(found.taken.values()) >= 2
-    again = bring_in(workspace, name, FILES[name].encode())
+    again = import_file(workspace, name, FILES[name].encode())
     assert again.taken == {}
     assert len(log) == sum(len(list(handle.log())) for handle in (session, workspace.project))
 
@@ -454,7 +454,7 @@ def test_an_import_that_may_not_redact_refuses_before_it_writes(project: Path) -
     before = stored(project)
     with holdfast.open(project, secrets="refuse") as workspace:
         with pytest.raises(SecretFound, match=r"STATE\.md:5: npm-token") as caught:
-            bring_in(workspace, "STATE.md", FILES["STATE.md"].encode())
+            import_file(workspace, "STATE.md", FILES["STATE.md"].encode())
         assert SECRET not in caught.value.message
     assert stored(project).count(b'"sum":') == before.count(b'"sum":') == 0
 
@@ -463,7 +463,7 @@ def test_an_import_can_be_allowed(project: Path) -> None:
     """Then the original can be recovered byte for byte, and the log records the secret."""
     with holdfast.open(project, secrets="allow") as workspace:
         data = FILES["STATE.md"].encode()
-        found = bring_in(workspace, "STATE.md", data)
+        found = import_file(workspace, "STATE.md", data)
         assert [left.why for left in found.secrets] == ["it was allowed and is kept"]
         session = workspace.session()
         (digest,) = {e.data["hash"] for c in session.log() for e in c.events if e.type == "import.kept"}
@@ -476,7 +476,7 @@ def test_bytes_that_are_kept_as_base64_hold_no_secret(
     session: holdfast.Session, project: Path, frame: bytes
 ) -> None:
     """Bytes that are stored as Base64 are redacted before they are encoded."""
-    bring_in(session.workspace, "STATE.md", frame % FILES["STATE.md"].encode())
+    import_file(session.workspace, "STATE.md", frame % FILES["STATE.md"].encode())
     (digest,) = {e.data["hash"] for c in session.log() for e in c.events if e.type == "import.kept"}
     kept = original(session, digest)
     assert SECRET.encode() not in kept

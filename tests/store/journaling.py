@@ -1,4 +1,4 @@
-"""Real processes that hold journals, and what a power cut would do to their segments."""
+"""Real processes with journals, and the effects of a power cut on their segments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holdfast.testing.plans import texts, wall_clock
 
 STREAM = "sessions/ada/2026-01-21-a1b2c3d4"
 AFTER = 3
-"""The processes here take a journal with their third commit."""
+"""The processes here create a journal with their third commit."""
 PROGRAM = """
 import sys
 from holdfast.recovery.files_store import FilesStore
@@ -33,7 +33,7 @@ store.close()
 
 
 class Living:
-    """A process with a store of its own. It appends what it is told to, and lives until it is ended or killed."""
+    """A process with its own store. It appends on request, and runs until it is stopped or killed."""
 
     def __init__(self, root: Path, stream: str, name: str, size: int) -> None:
         self.name = name
@@ -45,26 +45,26 @@ class Living:
         )
 
     def append(self, count: int) -> list[str]:
-        """Append so many commits, and return the texts of all that it has appended; they are acknowledged."""
+        """Append so many commits, and return the texts of all its acknowledged commits."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         print(count, file=self._process.stdin, flush=True)
         return [f"{self.name} {number + 1}" for number in range(int(self._process.stdout.readline()))]
 
     def kill(self) -> None:
-        """kill -9: nothing of it runs any more."""
+        """kill -9."""
         self._process.kill()
         self._process.communicate()
 
     def end(self) -> None:
-        """Close the store, and go."""
+        """Close the store, and exit."""
         self._process.communicate()
         assert self._process.returncode == 0
 
 
 @contextmanager
 def living(root: Path, stream: str = STREAM, name: str = "ada", size: int = 64 * BLOCK) -> Iterator[Living]:
-    """A process that is gone at the end, whatever happens."""
+    """A process that is always stopped at the end."""
     process = Living(root, stream, name, size)
     try:
         yield process
@@ -75,7 +75,7 @@ def living(root: Path, stream: str = STREAM, name: str = "ada", size: int = 64 *
 def killed(
     root: Path, count: int = 8, stream: str = STREAM, name: str = "ada", size: int = 64 * BLOCK
 ) -> list[str]:
-    """What a process had acknowledged, of which kill -9 has left a journal."""
+    """The acknowledged commits of a process that kill -9 ended and that left a journal."""
     with living(root, stream, name, size) as process:
         said = process.append(count)
     assert journals(root)
@@ -92,7 +92,7 @@ def journals(root: Path) -> list[Path]:
 
 
 def entries(root: Path) -> list[Entry]:
-    """What the only journal holds."""
+    """The entries of the only journal."""
     (journal,) = journals(root)
     return list(entries_in(journal.read_bytes()))
 
@@ -104,7 +104,7 @@ def segment(root: Path, stream: str = STREAM) -> Path:
 
 
 def said_in(root: Path, stream: str = STREAM) -> list[str]:
-    """What a new process reads, which finds nothing to complain of."""
+    """What a new process reads, without faults."""
     store = opened(root)
     try:
         tail = store.read(stream)
@@ -116,6 +116,6 @@ def said_in(root: Path, stream: str = STREAM) -> list[str]:
 
 
 def cut_off(path: Path, size: int) -> None:
-    """A power cut has taken the rest of a file."""
+    """Truncate a file, as a power cut would."""
     with path.open("r+b") as file:
         file.truncate(size)

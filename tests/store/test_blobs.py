@@ -1,4 +1,4 @@
-"""Long texts are content-addressed files beside the segments: durable before their line, missed when gone."""
+"""Long texts are content-addressed files next to the segments: durable before their line, reported when missing."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def segment_in(root: Path) -> Path:
 
 
 def test_a_long_text_leaves_its_line(store: FilesStore, root: Path) -> None:
-    """The file has the text as it is and the hash as its name; the line is short, still JSON, and names the hash."""
+    """The file has the text unchanged and is named by its hash; the line is short, still JSON, and names the hash."""
     store.append("project", saying(LONG))
     assert (root / FOLDER / NAME).read_text() == LONG
     stored = segment_in(root).read_bytes()
@@ -72,7 +72,7 @@ def test_the_limit_is_4096_bytes_of_utf8(
 
 
 def test_the_same_text_is_one_file(store: FilesStore, root: Path) -> None:
-    """The same text again, in the same commit and in others, is written once."""
+    """The same text in one or several commits is written once."""
     draft = Draft((Event("x.twice", {"a": LONG, "b": [LONG]}),), "ann", "agent")
     store.append("project", lambda context: PreparedCommit(draft, {}))
     written = (root / FOLDER / NAME).stat()
@@ -83,7 +83,7 @@ def test_the_same_text_is_one_file(store: FilesStore, root: Path) -> None:
 
 @pytest.mark.parametrize("torn", [b"", LONG.encode()[:5000], b"x" * len(LONG)])
 def test_a_torn_file_under_the_name_is_replaced(store: FilesStore, root: Path, torn: bytes) -> None:
-    """Whatever lies under the name of a text before it is written, the text is right afterwards."""
+    """Whatever is at a text's path before it is written, the text is correct afterwards."""
     (root / FOLDER).mkdir(parents=True)
     (root / FOLDER / NAME).write_bytes(torn)
     store.append("project", saying(LONG))
@@ -92,7 +92,7 @@ def test_a_torn_file_under_the_name_is_replaced(store: FilesStore, root: Path, t
 
 @pytest.mark.parametrize("damage", ["missing", "changed", "cut"])
 def test_a_lost_text_is_a_fault_and_nothing_else_is_lost(store: FilesStore, root: Path, damage: str) -> None:
-    """The fault names the file, the commit is shown with a placeholder, all others are whole, and writing goes on."""
+    """The fault names the file, the commit shows a placeholder, all others are complete, and appending works."""
     for text in ("before", LONG, "after"):
         store.append("project", saying(text))
     path = root / FOLDER / NAME
@@ -121,7 +121,7 @@ def test_a_lost_text_is_a_fault_and_nothing_else_is_lost(store: FilesStore, root
 
 
 def test_no_snapshot_hides_a_lost_text(tmp_path: Path) -> None:
-    """As long as a text is missing every opening says so; when it is back the state is right without a repair."""
+    """While a text is missing, every opening reports it; once it is back, the state is correct without a repair."""
     init(str(tmp_path))
     with holdfast.open(tmp_path) as workspace:
         session = workspace.start("Write much")
@@ -162,7 +162,7 @@ def test_a_repeated_operation_has_the_whole_text(store: FilesStore, root: Path) 
 
 
 def test_every_byte_of_the_stored_line_is_checked(store: FilesStore, root: Path) -> None:
-    """A flipped bit anywhere in a line without its texts is found, whatever stands there."""
+    """A flipped bit anywhere in a line without its texts is detected."""
     store.append("project", saying(LONG))
     line = line_of(segment_in(root).read_bytes()[:-1])
     assert codec.fault_of(line, codec.GENESIS) is None
@@ -175,7 +175,7 @@ def test_every_byte_of_the_stored_line_is_checked(store: FilesStore, root: Path)
 
 
 def test_a_stored_line_can_be_tied_to_another(store: FilesStore, root: Path) -> None:
-    """Archiving and restoring tie lines to others before them; a line without its texts stays right."""
+    """Archiving and restoring rechain lines; a line without its texts stays valid."""
     store.append("project", saying(LONG))
     line = line_of(segment_in(root).read_bytes()[:-1])
     tied, line_sum = codec.rechained(line, "5" * 32)
@@ -204,7 +204,7 @@ def test_a_stored_line_can_be_tied_to_another(store: FilesStore, root: Path) -> 
     ],
 )
 def test_malformed_references_do_no_harm(store: FilesStore, root: Path, references: str) -> None:
-    """Whoever can write to a repository can write any reference: it is reported, and nothing else is touched."""
+    """A malformed reference in a cloned repository is reported, and nothing else is touched."""
     store.append("project", saying(LONG))
     path = segment_in(root)
     line = line_of(path.read_bytes()[:-1])
@@ -226,7 +226,7 @@ def test_malformed_references_do_no_harm(store: FilesStore, root: Path, referenc
 
 
 def test_no_link_is_followed(store: FilesStore, root: Path, tmp_path: Path) -> None:
-    """Neither a folder of texts nor a text that is a link is used."""
+    """A folder of texts or a text that is a symlink is not used."""
     outside = tmp_path / "outside"
     outside.mkdir()
     store.append("project", saying("short"))
@@ -241,8 +241,8 @@ def test_no_link_is_followed(store: FilesStore, root: Path, tmp_path: Path) -> N
     assert NAME in texts(again(root).read("project"))[1]
 
 
-def test_forgetting_a_stream_removes_its_texts(store: FilesStore, root: Path) -> None:
-    """Nothing of a forgotten stream stays, and the same text of another stream does."""
+def test_removing_a_stream_removes_its_texts(store: FilesStore, root: Path) -> None:
+    """Removing a stream removes its texts, but not the same text of another stream."""
     stream = "sessions/ada/2026-01-21-a1b2c3d4"
     for name in ("project", stream):
         store.append(name, saying(LONG))
@@ -251,8 +251,8 @@ def test_forgetting_a_stream_removes_its_texts(store: FilesStore, root: Path) ->
 
 
 @pytest.mark.parametrize("age", [1, 30])
-def test_an_unused_text_is_harmless_and_goes_after_a_day(root: Path, store: FilesStore, age: int) -> None:
-    """A crash between a text and its line leaves a file: doctor names it, and removes it once it is a day old."""
+def test_an_unused_text_is_harmless_and_removed_after_a_day(root: Path, store: FilesStore, age: int) -> None:
+    """A crash between a text and its line leaves a file: doctor reports it, and removes it after a day."""
     store.append("project", saying(LONG))
     unused = root / FOLDER / long_texts.hash_of(b"unused")
     unused.write_bytes(b"unused")
@@ -267,7 +267,7 @@ def test_an_unused_text_is_harmless_and_goes_after_a_day(root: Path, store: File
 
 @pytest.mark.parametrize("restored", [False, True])
 def test_an_archived_session_keeps_its_texts(tmp_path: Path, restored: bool) -> None:
-    """Texts stay where they are when a session is archived; it is read, checked, restored and pruned with them."""
+    """Texts stay in place when a session is archived; reading, checking, restoring and pruning include them."""
     init(str(tmp_path))
     with holdfast.open(tmp_path) as workspace:
         session = workspace.start("Write much")
@@ -289,7 +289,7 @@ def test_an_archived_session_keeps_its_texts(tmp_path: Path, restored: bool) -> 
 def test_many_long_texts_are_read_in_bounded_memory(
     store: FilesStore, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Beyond a size, the texts of a whole stream are read as the reader goes."""
+    """Beyond a size, the texts of a whole stream are read lazily."""
     monkeypatch.setattr("holdfast.store.files.blobs._IN_MEMORY", 20_000)
     wanted = [f"{number} {LONG}" for number in range(5)]
     for text in wanted:
@@ -300,7 +300,7 @@ def test_many_long_texts_are_read_in_bounded_memory(
 
 
 def test_a_plan_that_raises_leaves_no_text(store: FilesStore, root: Path) -> None:
-    """A refused command has written nothing, not even its long text."""
+    """A refused command writes nothing, not even its long text."""
 
     def plan(context: AppendContext) -> PreparedCommit:
         raise Forbidden("no")

@@ -1,4 +1,4 @@
-"""The conformance suite holds all that it says."""
+"""The conformance suite is complete."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from holdfast.testing.conformance import commits, sharing, stores
 
 
 def test_every_promise_is_in_the_suite() -> None:
-    """A promise that was written down and not listed would be checked for no engine."""
+    """An unlisted promise would not be checked for any engine."""
     written = {
         name
         for module in (commits, sharing, stores)

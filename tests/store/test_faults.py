@@ -1,4 +1,4 @@
-"""Faults are data: a stable kind, what its sentence needs, and what was done."""
+"""Faults are data: a stable kind, the values for its sentence, and the outcome."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TOOL = Path(__file__).parents[2] / "tools" / "fault_reference.py"
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_every_kind_reads_as_a_sentence(kind: str) -> None:
-    """Each kind says what is wrong, and its action is rendered for a shell."""
+    """Each kind has a sentence, and its action is rendered for a shell."""
     fault = Fault(kind, "project", "somewhere", DATA)
     assert fault.what
     assert not fault.what.endswith(".")
@@ -52,7 +52,7 @@ def test_every_kind_reads_as_a_sentence(kind: str) -> None:
 
 @pytest.mark.parametrize("done", sorted(OUTCOMES))
 def test_every_outcome_reads_as_a_sentence(done: str) -> None:
-    """What was done takes the place of what can be done."""
+    """The outcome replaces the suggested action."""
     fault = Fault(faults.DAMAGED_SEGMENT, "project", "somewhere", DATA, done=done)
     assert str(fault.action)
     assert fault.action.uses == ()
@@ -78,7 +78,7 @@ def test_numbers_have_their_plural() -> None:
 
 
 def test_a_restored_segment_names_its_sources() -> None:
-    """People learn where the commits came from, and where the damaged file is."""
+    """The sentence says where the commits came from, and where the damaged file is."""
     data = {"commits": 3, "sources": {"HEAD": 2, "the index": 1}, "saved_as": "local/quarantine/x"}
     fault = Fault(faults.DAMAGED_SEGMENT, "project", "x", data, done=faults.RESTORED, harmless=True)
     assert str(fault.action) == (
@@ -86,8 +86,8 @@ def test_a_restored_segment_names_its_sources() -> None:
     )
 
 
-def test_doctor_and_heal_tell_the_kind(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`--json` of both has the kind beside the sentences."""
+def test_doctor_and_heal_report_the_kind(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--json` of both has the kind next to the sentences."""
     with holdfast.open(project) as workspace:
         session = workspace.start("a goal")
     segment = next((project / ".state" / "events" / session.stream).glob("*.jsonl"))

@@ -1,4 +1,4 @@
-"""Several handles on one stream of files: each sees what the others wrote."""
+"""Several handles on one stream of the files engine: each sees what the others wrote."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def wall_clock() -> int:
 
 
 class Writer:
-    """A store of its own, as every process has, with the cursor that it has come to."""
+    """A separate store, as every process has, with its cursor."""
 
     def __init__(self, folder: Path, *, busy: bool = False) -> None:
         self.store = FilesStore(
@@ -58,8 +58,7 @@ class Writer:
 
 @pytest.fixture(params=[False, True], ids=["few", "busy"])
 def pair(tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Writer, Writer]:
-    """Two writers of one place that know each other's commits; the folder's time stamp has settled. Busy ones have a
-    journal each."""
+    """Two writers that know each other's commits; the folder's timestamp has settled. Busy ones have a journal each."""
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "HEAD").write_text("1" * 40)
     one, two = Writer(tmp_path, busy=request.param), Writer(tmp_path, busy=request.param)
@@ -77,7 +76,7 @@ def segments(tmp_path: Path) -> list[Path]:
 
 
 def merge_a_clone(tmp_path: Path, stream: str = STREAM, count: int = 1) -> None:
-    """A segment of another clone arrives, as git would bring it."""
+    """Add a segment of another clone, as git would."""
     last_id, last_sum, lines = ZERO, GENESIS, []
     for _ in range(count):
         last_id = next_id(last_id, wall_clock(), FOREIGN)
@@ -94,7 +93,7 @@ def move_head(tmp_path: Path) -> None:
 
 
 def tear(tmp_path: Path) -> None:
-    """A process of this place died within its write."""
+    """A process died during its write."""
     with segments(tmp_path)[-1].open("ab") as segment:
         segment.write(b'{"v":1,"id":"')
 
@@ -105,7 +104,7 @@ def forget_the_note(tmp_path: Path) -> None:
 
 
 def test_each_writer_sees_what_the_other_wrote(pair: tuple[Writer, Writer]) -> None:
-    """Two writers that take turns make one unbroken chain, and each finds every commit after its own cursor."""
+    """Two writers that take turns write one unbroken chain, and each finds every commit after its own cursor."""
     one, two = pair
     ids = []
     for turn in range(50):
@@ -124,7 +123,7 @@ def test_each_writer_sees_what_the_other_wrote(pair: tuple[Writer, Writer]) -> N
 
 
 def test_a_rule_sees_what_the_other_wrote(pair: tuple[Writer, Writer]) -> None:
-    """A plan that has to judge sees every commit before its own, also after appends that left some unread."""
+    """A rule sees every commit before its own, also after appends that left some unread."""
     one, two = pair
     for writer in (two, one, two, one, two):
         writer.append()
@@ -143,7 +142,7 @@ def test_a_rule_sees_what_the_other_wrote(pair: tuple[Writer, Writer]) -> None:
 
 
 def test_an_expected_version_is_checked(pair: tuple[Writer, Writer]) -> None:
-    """Of two busy writers that expect the same version, one is refused, and nothing of it is written."""
+    """Of two busy writers that expect the same version, one is refused and writes nothing."""
     one, two = pair
     for writer in (two, one, two):
         writer.append()
@@ -153,8 +152,8 @@ def test_an_expected_version_is_checked(pair: tuple[Writer, Writer]) -> None:
     assert one.store.check() == []
 
 
-def test_a_number_that_was_given_out_in_a_crowd_is_noted(pair: tuple[Writer, Writer], tmp_path: Path) -> None:
-    """A short number is remembered, whichever way its commit went, and those who come next keep it."""
+def test_a_number_used_under_contention_is_stored(pair: tuple[Writer, Writer], tmp_path: Path) -> None:
+    """A short number is stored whichever path its commit took, and later writers do not reuse it."""
     one, two = pair
     for writer in (two, one, two):
         writer.append()
@@ -172,13 +171,13 @@ def test_a_number_that_was_given_out_in_a_crowd_is_noted(pair: tuple[Writer, Wri
     [(merge_a_clone, 7), (move_head, 6), (tear, 6), (forget_the_note, 6)],
     ids=["merge", "head", "torn", "note"],
 )
-def test_a_short_cut_is_not_taken_when_something_else_happened(
+def test_the_fast_path_is_not_taken_after_other_changes(
     pair: tuple[Writer, Writer],
     tmp_path: Path,
     disturb: Callable[[Path], None],
     version: int,
 ) -> None:
-    """A merged segment, a moved HEAD, a torn tail or a lost note: the next append sees it."""
+    """The next append detects a merged segment, a moved HEAD, a torn tail or a lost header."""
     one, two = pair
     before = [writer.append() for _ in range(3) for writer in (two, one)]
     disturb(tmp_path)
@@ -191,7 +190,7 @@ def test_a_short_cut_is_not_taken_when_something_else_happened(
 
 
 def test_a_moved_head_opens_a_new_segment(pair: tuple[Writer, Writer], tmp_path: Path) -> None:
-    """Also a writer in a hurry never appends to a segment that git may have."""
+    """A writer on the fast path never appends to a segment that git may have."""
     one, two = pair
     two.append()
     move_head(tmp_path)
@@ -199,8 +198,8 @@ def test_a_moved_head_opens_a_new_segment(pair: tuple[Writer, Writer], tmp_path:
     assert len(segments(tmp_path)) == 2
 
 
-def test_processes_that_record_at_once_end_in_one_state(tmp_path: Path) -> None:
-    """Four processes record 150 events each: all are there, and every handle comes to the fold of the log."""
+def test_concurrent_processes_end_in_one_state(tmp_path: Path) -> None:
+    """Four processes record 150 events each: all are present, and every handle has the same state as the fold."""
     scaffold.create(str(tmp_path / ".state"))
     workspace = holdfast.open(tmp_path, user="ada")
     session = workspace.start("race")
@@ -226,7 +225,7 @@ def test_processes_that_record_at_once_end_in_one_state(tmp_path: Path) -> None:
 
 
 def test_views_show_what_others_wrote(tmp_path: Path) -> None:
-    """A handle whose stream others write to shows their commits in its views, without being closed."""
+    """A handle whose stream others write to shows their commits in its views without being closed."""
     scaffold.create(str(tmp_path / ".state"))
     with holdfast.open(tmp_path, user="ada") as workspace, holdfast.open(tmp_path, user="ada") as other:
         session = workspace.start("race")
@@ -241,7 +240,7 @@ def test_views_show_what_others_wrote(tmp_path: Path) -> None:
 
 
 def test_a_long_tail_is_folded_only_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first reader after a merge of many commits keeps a snapshot, so that the next one folds none of them."""
+    """The first reader after a merge of many commits saves a snapshot, so that the next one folds none of them."""
     scaffold.create(str(tmp_path / ".state"))
     with holdfast.open(tmp_path, user="ada") as workspace:
         session = workspace.start("merge")

@@ -1,4 +1,4 @@
-"""One handle that appends after its own last commit: it writes what any other would, and sees what happens."""
+"""One handle that appends after its own last commit: it writes the same bytes as any other, and detects changes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def unchanged(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 @pytest.fixture
 def writer(tmp_path: Path, unchanged: list[bool]) -> Writer:
-    """A writer in a git repository that nobody has disturbed for a while."""
+    """A writer in a git repository that has been undisturbed for a while."""
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "HEAD").write_text("1" * 40)
     writer = Writer(tmp_path, busy=True)
@@ -55,7 +55,7 @@ BEFORE = 1 + 12
 
 
 class Twin:
-    """A store whose clock and dice are given, so that two of them write the same bytes."""
+    """A store with a given clock and random source, so that two of them write the same bytes."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -81,7 +81,7 @@ class Twin:
         return done._replace(cursor=done.cursor._replace(marks=marks))
 
     def noted(self) -> list[Any]:
-        """What the note says, but for the inode that it lies in."""
+        """The header, without the inode of its file."""
         (lock,) = (self.folder / ".state" / "local" / "locks").iterdir()
         memory = decode_header(lock.read_bytes())
         assert memory is not None
@@ -102,7 +102,7 @@ STEPS = st.lists(
 def test_a_prebuilt_commit_leaves_what_a_rule_leaves(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int]]
 ) -> None:
-    """Whatever is written when: segment, header, cursor and answer are the same, byte for byte."""
+    """Segment, header, cursor and answer are the same, byte for byte."""
     short, long = (Twin(tmp_path_factory.mktemp(name)) for name in ("short", "long"))
     long.now = short.now
     gone: list[bool] = []
@@ -129,14 +129,14 @@ def test_a_prebuilt_commit_leaves_what_a_rule_leaves(
     [(merge_a_clone, 2), (move_head, 1), (tear, 1), (forget_the_note, 1)],
     ids=["merge", "head", "torn", "note"],
 )
-def test_what_happened_is_seen(
+def test_changes_are_detected(
     writer: Writer,
     tmp_path: Path,
     unchanged: list[bool],
     disturb: Callable[[Path], None],
     version: int,
 ) -> None:
-    """A merged segment, a moved HEAD, a torn tail or a lost note: the next append sees it."""
+    """The next append detects a merged segment, a moved HEAD, a torn tail or a lost header."""
     disturb(tmp_path)
     done = writer.append()
     assert unchanged[-1] is False
@@ -157,8 +157,8 @@ def test_commits_of_others_are_seen(writer: Writer, tmp_path: Path, unchanged: l
     assert (done.version, done.commit.id > theirs) == (BEFORE + 2, True)
 
 
-def test_a_replaced_segment_is_not_followed(writer: Writer, tmp_path: Path) -> None:
-    """Where a program put another file in the place of the segment, nothing is written into the one that is gone."""
+def test_a_replaced_segment_is_not_appended_to(writer: Writer, tmp_path: Path) -> None:
+    """If a program replaced the segment's file, nothing is written to the old one."""
     (segment,) = segments(tmp_path)
     copy = tmp_path / "copy"
     copy.write_bytes(segment.read_bytes())
@@ -168,7 +168,7 @@ def test_a_replaced_segment_is_not_followed(writer: Writer, tmp_path: Path) -> N
 
 
 def test_an_expected_version_is_checked(writer: Writer, unchanged: list[bool]) -> None:
-    """Who expects another version is refused, nothing is written, and the next append is none the wiser."""
+    """A wrong expected version is refused, nothing is written, and the next append is unaffected."""
     with pytest.raises(Conflict):
         writer.append(expect=BEFORE - 1)
     assert writer.append(expect=BEFORE).version == BEFORE + 1
@@ -177,7 +177,7 @@ def test_an_expected_version_is_checked(writer: Writer, unchanged: list[bool]) -
 
 
 def test_a_full_segment_is_not_appended_to(writer: Writer, tmp_path: Path) -> None:
-    """In git, a segment that has reached its length is not appended to, whichever way the commits came."""
+    """In git, a full segment is not appended to, on any path."""
     text = "word " * 780  # a longer one would not be in the line
     for _ in range(FULL // len(text) + 2):
         draft = Draft((Event("x.test", {"text": text}),), "ada", "agent")

@@ -1,4 +1,4 @@
-"""Segments that are full, and what is synced before the next one is begun."""
+"""Full segments, and what is synced before the next one is created."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def wall_clock() -> int:
 
 
 class Recorded(Wrapped):
-    """Writes down which files were written and synced; the sync of chosen files fails."""
+    """Records which files were written and synced; the sync of chosen files fails."""
 
     def __init__(self) -> None:
         super().__init__(posix)
@@ -65,13 +65,13 @@ def names(folder: Path) -> list[str]:
 
 
 def texts(seed: int, count: int) -> list[list[str]]:
-    """Much to write, in pages that are short enough to stay in their line."""
+    """Many pages, each short enough to stay in its line."""
     drawn = [random.Random(f"{seed} {number}").randbytes(200_000).hex() for number in range(count)]
     return [[text[at : at + 4000] for at in range(0, len(text), 4000)] for text in drawn]
 
 
 def test_without_git_a_segment_is_never_full(tmp_path: Path) -> None:
-    """Where no git compares segments, one is enough: it is the quickest to open."""
+    """Without git there is one segment, which is the fastest to open."""
     store = FilesStore(str(tmp_path / ".state"), clock=wall_clock)
     for text in texts(1, 6):
         append(store, text)
@@ -81,7 +81,7 @@ def test_without_git_a_segment_is_never_full(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kept_open", [True, False])
 def test_a_full_segment_gets_no_more_lines(tmp_path: Path, kept_open: bool) -> None:
-    """However a writer goes on, no segment grows beyond the limit by more than one line, and all commits are read."""
+    """No segment exceeds the limit by more than one line, and all commits are read."""
     in_git(tmp_path)
     store = FilesStore(str(tmp_path / ".state"), clock=wall_clock)
     for text in texts(1, 12):
@@ -98,7 +98,7 @@ def test_a_full_segment_gets_no_more_lines(tmp_path: Path, kept_open: bool) -> N
 
 
 def test_a_handle_with_a_cursor_begins_a_new_segment_too(tmp_path: Path) -> None:
-    """The short cuts of a session that writes alone do not lead around the limit."""
+    """The fast path of an uncontended session respects the limit."""
     in_git(tmp_path)
     init(str(tmp_path))
     with holdfast.open(tmp_path) as workspace:
@@ -111,7 +111,7 @@ def test_a_handle_with_a_cursor_begins_a_new_segment_too(tmp_path: Path) -> None
 
 
 def test_large_archives_are_joined_piece_by_piece(tmp_path: Path) -> None:
-    """The joined segments of a large session hold every commit once, and none is larger than a segment may be."""
+    """The joined segments of a large session hold every commit once, and none is larger than the limit."""
     init(str(tmp_path))
     with holdfast.open(tmp_path) as workspace:
         session = workspace.start("Much to write")
@@ -128,14 +128,14 @@ def test_large_archives_are_joined_piece_by_piece(tmp_path: Path) -> None:
 
 
 def test_git_measures_the_largest_segments_right(tmp_path: Path) -> None:
-    """Two segments as large as can be, with nothing in common, are not alike to git; without an end they would be."""
+    """Git does not match two segments of the largest size with nothing in common; without a limit it would."""
 
     def largest(writer: str) -> bytes:
-        """A segment that is just not full, and gets the longest line that there can be."""
+        """A segment that is just not full, and gets the longest possible line."""
         name = segments.name_of(STREAM, writer, 1)
         draft = Draft((Event("x.test", {"text": letters(writer, MAX_LINE - 500)}),), "ada", "agent")
         line, _ = encode(draft, f"019bbef300000000-{writer}", "2026-01-21T14:30:03.000Z", GENESIS)
-        return letters(f"{writer}, short lines", segments.FULL).encode() + segments.shifted(
+        return letters(f"{writer}, short lines", segments.FULL).encode() + segments.in_column(
             STREAM, name, line
         )
 
@@ -176,7 +176,7 @@ def _second_writer(folder: Path) -> tuple[FilesStore, Recorded, Cursor]:
 
 
 def test_the_segment_before_is_synced_first(tmp_path: Path) -> None:
-    """Its last writer may still wait for its sync: no commit in the next segment is there without it after a cut."""
+    """Its last line may still wait for its sync: after a power cut no commit of the next segment exists without it."""
     store, recorded, cursor = _second_writer(tmp_path)
     append(store, cursor=cursor)
     old, new = names(tmp_path / ".state")
@@ -185,7 +185,7 @@ def test_the_segment_before_is_synced_first(tmp_path: Path) -> None:
 
 
 def test_a_sync_of_the_segment_before_that_fails_is_not_forgotten(tmp_path: Path) -> None:
-    """What is only in that segment is written once more before anybody goes on."""
+    """What is only in that segment is rewritten before the next append."""
     store, recorded, cursor = _second_writer(tmp_path)
     (old,) = names(tmp_path / ".state")
     node = next((tmp_path / ".state").rglob(f"events/**/{old}")).stat().st_ino

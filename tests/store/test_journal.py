@@ -1,4 +1,4 @@
-"""Journals: what a handle that lives long has acknowledged is there after kill -9 and after a power cut."""
+"""Journals: what a long-lived handle has acknowledged survives kill -9 and a power cut."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def append(store: FilesStore, count: int, name: str = "I") -> list[str]:
 
 
 def test_a_handle_takes_a_journal_after_some_appends(root: Path) -> None:
-    """A short-lived command makes no journal; whoever appends the sixteenth time to a stream has one."""
+    """A short-lived command creates no journal; the sixteenth append to a stream does."""
     assert JournalPolicy().after == 16
     store = opened(root)
     append(store, 15)
@@ -62,7 +62,7 @@ def test_a_handle_takes_a_journal_after_some_appends(root: Path) -> None:
 
 
 def test_closing_leaves_everything_in_the_segment(root: Path) -> None:
-    """A closed store, and one that was only dropped, leave no journal, and their segment has every line."""
+    """A store that was closed or dropped leaves no journal, and its segment has every line."""
     store = opened(root, JournalPolicy(after=2))
     said = append(store, 5)
     store.close()
@@ -78,7 +78,7 @@ def test_closing_leaves_everything_in_the_segment(root: Path) -> None:
 
 
 def test_a_closed_stream_can_be_used_again(root: Path) -> None:
-    """A process that sees many streams closes handles behind their users: these begin to count anew."""
+    """A process with many streams closes idle handles: they start to count appends again."""
     store = opened(root, JournalPolicy(after=2))
     said = append(store, 3)
     store._handles[STREAM].close()
@@ -92,7 +92,7 @@ def test_a_closed_stream_can_be_used_again(root: Path) -> None:
 
 
 def test_a_full_journal_begins_again(root: Path) -> None:
-    """It never grows, and what is in it are the newest lines."""
+    """It never grows, and holds the newest lines."""
     with living(root, size=4 * BLOCK) as process:
         said = process.append(AFTER - 1 + 4)
         assert len(entries(root)) == 4
@@ -122,8 +122,8 @@ def test_more_than_the_window_is_synced(root: Path) -> None:
 
 
 @pytest.mark.parametrize("first", ["read", "append", "check", "salvage"])
-def test_a_dead_process_leaves_a_journal_that_the_next_one_takes_over(root: Path, first: str) -> None:
-    """Whatever is done first with the stream: the journal goes, every line is there once, the segment is the same."""
+def test_the_next_process_replays_a_dead_ones_journal(root: Path, first: str) -> None:
+    """Whatever is done first with the stream: the journal is removed, and the segment has every line once."""
     said = killed(root)
     before = segment(root).read_bytes()
     store = opened(root)
@@ -141,8 +141,8 @@ def test_a_dead_process_leaves_a_journal_that_the_next_one_takes_over(root: Path
     assert segment(root).read_bytes().startswith(before)
 
 
-def test_the_journal_of_a_living_process_is_left_alone(root: Path) -> None:
-    """Others read, write and check meanwhile; then it dies, and what was in its journal comes back."""
+def test_the_journal_of_a_live_process_is_left_alone(root: Path) -> None:
+    """Others read, write and check meanwhile; then it dies, and what was in its journal is replayed."""
     with living(root) as process:
         said = process.append(6)
         (journal,) = journals(root)
@@ -163,7 +163,7 @@ def test_the_journal_of_a_living_process_is_left_alone(root: Path) -> None:
 
 @pytest.mark.parametrize("lost", [False, True], ids=["killed", "cut"])
 def test_one_of_two_processes_with_journals_is_killed(root: Path, lost: bool) -> None:
-    """The other goes on; then the power goes: what both had acknowledged is there, in its order."""
+    """The other continues; then the power fails: the acknowledged commits of both are present, in order."""
     with living(root, name="one") as one, living(root, name="two") as two:
         for _ in range(4):
             one.append(1)
@@ -194,7 +194,7 @@ def test_one_of_two_processes_with_journals_is_killed(root: Path, lost: bool) ->
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_forked_child_does_nothing_to_its_parents_journal(root: Path) -> None:
-    """The child appends with a journal of its own and closes the store; the parent's goes on being its own."""
+    """The child appends with its own journal and closes the store; the parent keeps its journal."""
     store = opened(root, JournalPolicy(after=2))
     said = append(store, 3)
     (journal,) = journals(root)
@@ -220,7 +220,7 @@ def test_a_forked_child_does_nothing_to_its_parents_journal(root: Path) -> None:
 
 @pytest.mark.parametrize("user", ["ada.l", "a.1-2.3", "v1.0"])
 def test_dots_in_a_users_name(root: Path, user: str) -> None:
-    """The journal's name ends behind its last dot: those of users whose names begin alike are not mixed up."""
+    """The journal's name ends after its last dot: users whose names share a prefix are not mixed up."""
     streams = [
         f"sessions/{user}/2026-01-21-a1b2c3d4",
         f"sessions/{user.partition('.')[0]}/2026-01-21-a1b2c3d4",
@@ -258,8 +258,8 @@ DAMAGE: dict[str, Callable[[bytes, int], bytes]] = {
 
 @pytest.mark.parametrize("first", ["read", "append"])
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_lines_that_a_power_cut_took_come_back(root: Path, damage: str, first: str) -> None:
-    """What the segment lost behind the bytes that had been synced is there again, byte for byte."""
+def test_lines_lost_in_a_power_cut_are_replayed(root: Path, damage: str, first: str) -> None:
+    """What the segment lost after its synced bytes is restored byte for byte."""
     said = killed(root, 8)
     path = segment(root)
     whole, safe = path.read_bytes(), entries(root)[0].offset

@@ -1,4 +1,4 @@
-"""Journals that are damaged, or are none: what comes out of them was put in, and nothing else is touched."""
+"""Damaged journals, and files that are none: only what was written comes out, and nothing else is touched."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workspace whose only process was killed; its journal has short and long entries, and old ones behind them."""
+    """A workspace whose only process was killed; its journal has short and long entries, and old ones after them."""
     root = tmp_path_factory.mktemp("template") / ".state"
     store = opened(root, JournalPolicy(after=2, size=8 * BLOCK, window=3 * BLOCK))
     rng = random.Random(7)
@@ -62,7 +62,7 @@ BROKEN = st.one_of(
 
 
 def broken(data: bytes, damage: list[tuple[str, int, bytes]]) -> bytes:
-    """A journal as a disk may leave it: short, or with pieces of it lost or garbled."""
+    """A journal as a disk may leave it: truncated, or with parts lost or garbled."""
     for how, spot, piece in damage:
         if how == "cut":
             data = data[:spot]
@@ -86,10 +86,8 @@ def test_a_torn_journal_yields_a_prefix_of_its_entries(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.tuples(SPOTS, st.binary(min_size=1, max_size=3)), min_size=1, max_size=6))
-def test_no_garbled_byte_makes_a_line_that_nobody_wrote(
-    template: Path, damage: list[tuple[int, bytes]]
-) -> None:
-    """Any few bytes are others: what a line says was put in. Blanks and chains are looked at when it is put back."""
+def test_garbled_bytes_never_give_an_unwritten_line(template: Path, damage: list[tuple[int, bytes]]) -> None:
+    """Random bytes are changed: every line is one that was written. Padding and chain are checked on replay."""
 
     def bodies(data: bytes) -> list[bytes]:
         return [line_of(line).rpartition(b',"sum":')[0] for line in data.splitlines()]
@@ -113,7 +111,7 @@ def test_what_is_left_of_a_segment_and_its_journal_is_a_prefix(
     lost: int,
     zeros: bool,
 ) -> None:
-    """Both were damaged: reading works, what had been synced is there, and nothing stands where a gap was."""
+    """Both were damaged: reading works, synced lines are present, and no line follows a gap."""
     root = tmp_path_factory.mktemp("broken") / ".state"
     shutil.copytree(template, root)
     path, (journal,) = segment(root), journals(root)
@@ -133,8 +131,8 @@ def test_what_is_left_of_a_segment_and_its_journal_is_a_prefix(
 # -- what else can lie there ----------------------------------------------------------------------------------------
 
 
-def test_a_journal_that_vanishes_while_it_is_taken_over(root: Path) -> None:
-    """Its process was not dead, it closed at that moment: that is no error."""
+def test_a_journal_that_vanishes_during_replay(root: Path) -> None:
+    """Its process was alive and closed the journal at that point: that is no error."""
 
     class Quick(Wrapped):
         def around(self, call: str, path: str, perform: Callable[[], T]) -> T:
@@ -149,7 +147,7 @@ def test_a_journal_that_vanishes_while_it_is_taken_over(root: Path) -> None:
 
 
 def test_a_file_system_without_direct_writes(root: Path) -> None:
-    """It makes the file and refuses to open it so, as Linux does: the journal is written through the cache instead."""
+    """It creates the file and refuses direct I/O, as Linux does: the journal is written through the cache instead."""
 
     class Cached(Wrapped):
         def open(self, path: str, flags: int, mode: int = 0o644) -> int:
@@ -166,8 +164,8 @@ def test_a_file_system_without_direct_writes(root: Path) -> None:
     assert journals(root) == []
 
 
-def test_what_is_no_journal_is_left_alone(root: Path, tmp_path: Path) -> None:
-    """Folders, links and pipes that are called like journals disturb nobody, and nothing is read through them."""
+def test_files_that_are_no_journals_are_left_alone(root: Path, tmp_path: Path) -> None:
+    """Folders, symlinks and pipes named like journals are ignored, and nothing is read through them."""
     said = killed(root)
     folder = root / "local" / "journals"
     flat = STREAM.replace("/", "+")
@@ -185,7 +183,7 @@ def test_what_is_no_journal_is_left_alone(root: Path, tmp_path: Path) -> None:
 
 
 def test_a_folder_of_journals_that_is_a_link_is_refused(root: Path, tmp_path: Path) -> None:
-    """Nothing is made or removed where it leads."""
+    """Nothing is created or removed at the link's target."""
     killed(root)
     folder, elsewhere = root / "local" / "journals", tmp_path / "elsewhere"
     folder.rename(elsewhere)
@@ -196,7 +194,7 @@ def test_a_folder_of_journals_that_is_a_link_is_refused(root: Path, tmp_path: Pa
 
 
 def test_the_journal_of_a_later_release_stays(root: Path) -> None:
-    """An older release says that the data is newer, and does not remove what it cannot read."""
+    """An older release reports that the data is newer, and does not remove what it cannot read."""
     killed(root)
     (journal,) = journals(root)
     line = b'{"v":2,"id":"something new"}\n'

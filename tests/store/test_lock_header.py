@@ -1,4 +1,4 @@
-"""The header of the lock file: what the writer of a stream knows."""
+"""The header of the lock file: the writer's state."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ session.workspace.close()
 
 
 def stored(session: Session) -> tuple[int, int]:
-    """The size of the segment as the header has it, and as it is."""
+    """The size of the segment according to the header, and its real size."""
     root = Path(session.workspace.where)
     memory = decode_header(
         (root / "local" / "locks" / f"{session.stream.replace('/', '+')}.lock").read_bytes()
@@ -37,7 +37,7 @@ def stored(session: Session) -> tuple[int, int]:
 
 
 def burst(session: Session, count: int = 40) -> None:
-    """Commits in quick succession, the first of them once the folder's time stamp has settled."""
+    """Commits in quick succession, the first after the folder's timestamp has settled."""
     time.sleep(0.06)
     for number in range(count):
         session.record("x.step", {"n": number})
@@ -65,8 +65,8 @@ def test_handles_that_take_turns_write_one_segment(project: Path) -> None:
     assert one.peek().faults == ()
 
 
-def test_numbers_are_stored_at_once(project: Path) -> None:
-    """A short id that was given out is in the header before the command returns: no branch can give it twice."""
+def test_numbers_are_stored_before_the_command_returns(project: Path) -> None:
+    """A new short id is in the header before the command returns: no branch can use it twice."""
     session = holdfast.open(project).start("numbers")
     burst(session)
     session.decide("now", because="it must not be forgotten")
@@ -75,7 +75,7 @@ def test_numbers_are_stored_at_once(project: Path) -> None:
 
 
 def test_a_killed_process_leaves_a_header_that_the_next_one_uses(project: Path) -> None:
-    """After kill -9 in the midst of a burst the next process continues the same segment."""
+    """After kill -9 during a burst the next process continues the same segment."""
     session = holdfast.open(project, user="alice").start("killed")
     for how, version in (("die", 41), ("close", 81), ("die", 121)):
         done = subprocess.run(

@@ -35,7 +35,7 @@ def commits(count: int) -> list[bytes]:
 def test_lines_are_the_same_forwards_and_backwards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """However lines, garbage and a torn tail lie in the pieces that are read, the same commits are found."""
+    """However lines, garbage and a torn tail are split over reads, the same commits are found."""
     rng = random.Random(seed)
     monkeypatch.setattr(segments, "CHUNK", rng.choice([1, 7, 100, 1000, 1 << 20]))
     wanted = commits(rng.randrange(12))
@@ -58,7 +58,7 @@ def test_lines_are_the_same_forwards_and_backwards(
 
 @pytest.mark.parametrize("where", ["tail", "middle"])
 def test_garbage_without_end_costs_no_memory(tmp_path: Path, where: str) -> None:
-    """Hundreds of megabytes in one line are passed over piece by piece, and named."""
+    """Hundreds of megabytes in one line are skipped piece by piece, and reported."""
     store = FilesStore(str(tmp_path / ".state"), clock=wall_clock)
     store.append("project", saying("one"))
     (path,) = (tmp_path / ".state" / "events" / "project").iterdir()

@@ -1,4 +1,4 @@
-"""Commits that were cut from a segment in place: seen as loss, and restored from the copy."""
+"""Commits that were cut from a segment in place: reported as loss, and restored from the copy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def recorded(project: Path) -> tuple[str, Path]:
 
 
 def cut(segment: Path, keep: int) -> None:
-    """Cut all lines but the first few, in place: links to the file are cut with it."""
+    """Cut all lines but the first few, in place: hard links to the file lose them too."""
     lines = segment.read_bytes().splitlines(keepends=True)
     os.truncate(segment, sum(map(len, lines[:keep])))
 
@@ -43,7 +43,7 @@ def losses(workspace: Workspace, name: str) -> list[holdfast.Fault]:
 
 @pytest.mark.parametrize("keep", [0, 1, 2, 4])
 def test_a_cut_segment_is_reported_as_loss(project: Path, keep: int) -> None:
-    """The session's own faults and doctor name the segment and how many commits it has lost."""
+    """The session's own faults and doctor name the segment and how many commits it lost."""
     name, segment = recorded(project)
     cut(segment, keep)
     with holdfast.open(project, user="kim") as workspace:
@@ -56,7 +56,7 @@ def test_a_cut_segment_is_reported_as_loss(project: Path, keep: int) -> None:
 
 
 def test_a_loss_is_not_forgotten_by_the_next_commit(project: Path) -> None:
-    """A snapshot that is made after the loss still knows of it, and no short id is used twice."""
+    """A snapshot taken after the loss still records it, and no short id is used twice."""
     name, segment = recorded(project)
     cut(segment, 2)
     with holdfast.open(project, user="kim") as workspace:
@@ -82,7 +82,7 @@ def test_lost_commits_are_restored_from_the_copy(project: Path, repair: str) -> 
 
 
 def test_an_overwritten_segment_is_restored(project: Path) -> None:
-    """A file that was overwritten with other text is reported, and its commits come back."""
+    """A file that was overwritten with other text is reported, and its commits are restored."""
     name, segment = recorded(project)
     with segment.open("r+b") as file:
         file.write(b"not a commit\n")
@@ -94,7 +94,7 @@ def test_an_overwritten_segment_is_restored(project: Path) -> None:
 
 
 def test_what_no_copy_has_is_accepted_once(project: Path) -> None:
-    """Where nothing has the commits, doctor says so once and the log goes on."""
+    """If no copy has the commits, doctor says so once and the log continues."""
     name, segment = recorded(project)
     for folder in (project / ".state" / "local" / "copies", project / ".git" / "holdfast" / "copies"):
         for copy in folder.rglob("*.jsonl"):
@@ -109,7 +109,7 @@ def test_what_no_copy_has_is_accepted_once(project: Path) -> None:
 
 
 def test_a_checkout_is_no_loss(tmp_path: Path) -> None:
-    """A branch that does not have the newest segment hides its commits; nothing is lost."""
+    """A branch without the newest segment hides its commits; nothing is lost."""
 
     def git(*words: str) -> None:
         identity = ("-c", "user.name=kim", "-c", "user.email=kim@example.org")

@@ -9,7 +9,7 @@ import holdfast
 
 
 def test_a_process_can_write_to_more_streams_than_it_may_have_files(project: Path) -> None:
-    """Files of streams that were not used for long are given back, and opened again when they are needed."""
+    """Files of idle streams are closed, and reopened on demand."""
     before = len(os.listdir("/proc/self/fd"))
     with holdfast.open() as workspace:
         sessions = [workspace.start(f"session {number}") for number in range(130)]

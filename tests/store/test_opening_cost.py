@@ -1,4 +1,4 @@
-"""Opening a long stream costs the same however long it is, also while others write to it."""
+"""Opening a long stream costs the same however long it is, even while others write to it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from holdfast.store.protocol import AppendContext, PreparedCommit
 def test_what_a_snapshot_covers_is_read_again_only_if_it_is_short(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, long: bool
 ) -> None:
-    """A segment that somebody appended to after the snapshot is verified from its first line only up to a length."""
+    """A segment that was appended to after the snapshot is verified from its first line only up to a length."""
     texts = 40 if long else 1
     with holdfast.init(tmp_path) as workspace:
         session = workspace.start("long")
@@ -30,13 +30,13 @@ def test_what_a_snapshot_covers_is_read_again_only_if_it_is_short(
 
         workspace.store.append(stream, plan)
     verified = []
-    honest = segment_set.SegmentSet._is_sound
+    honest = segment_set.SegmentSet._is_intact
 
     def watched(self: segment_set.SegmentSet, fd: int, mark: segment_set.Mark) -> bool:
         verified.append(mark.offset)
         return honest(self, fd, mark)
 
-    monkeypatch.setattr(segment_set.SegmentSet, "_is_sound", watched)
+    monkeypatch.setattr(segment_set.SegmentSet, "_is_intact", watched)
     monkeypatch.setattr(segment_set, "_RECHECKED", 10_000)
     with holdfast.open(tmp_path) as workspace:
         assert workspace.session().version == texts + 2

@@ -38,10 +38,10 @@ def line_with(data: dict[str, Any]) -> bytes:
 
 
 @given(DATA, NAMES)
-def test_a_line_comes_back_as_it_was(data: dict[str, Any], name: str) -> None:
+def test_a_line_round_trips(data: dict[str, Any], name: str) -> None:
     """Whatever is in a line: in a segment it is one line of the same JSON, and a reader gets the very bytes."""
     line = line_with(data)
-    stored = segments.shifted("project", name, line)
+    stored = segments.in_column("project", name, line)
     assert stored.endswith(b"\n")
     assert stored.count(b"\n") == 1
     assert line_of(stored[:-1]) + b"\n" == line
@@ -52,14 +52,14 @@ def test_a_line_comes_back_as_it_was(data: dict[str, Any], name: str) -> None:
 def test_the_same_commit_in_the_same_segment_has_the_same_bytes(data: dict[str, Any], name: str) -> None:
     """Wherever a segment is put together again, with or without line feeds, its bytes are those that git knows."""
     line = line_with(data)
-    assert segments.shifted("project", name, line[:-1]) + b"\n" == segments.shifted("project", name, line)
+    assert segments.in_column("project", name, line[:-1]) + b"\n" == segments.in_column("project", name, line)
 
 
 @pytest.mark.parametrize("length", [0, 50, 150, 300, 600, 900, 1000])
-def test_less_than_half_of_a_usual_line_can_be_like_another(length: int) -> None:
+def test_less_than_half_of_a_usual_line_can_match_another(length: int) -> None:
     """What is drawn for a line, and what only it has, is more than half of it."""
     line = line_with({"text": "x" * length})
-    stored = segments.shifted("project", "qcx4n43w-1.jsonl", line)
+    stored = segments.in_column("project", "qcx4n43w-1.jsonl", line)
     own = 2 * 64 + 40
     assert len(line) <= COVERED
     assert len(line) - own <= 0.48 * len(stored)
@@ -69,14 +69,14 @@ def test_less_than_half_of_a_usual_line_can_be_like_another(length: int) -> None
 def test_padding_is_bounded(length: int) -> None:
     """However long a line is, it gets no more than 1,024 bytes of padding, behind its opening spaces."""
     line = line_with({"texts": ["x" * 1000] * (length // 1000)})
-    stored = segments.shifted("project", "qcx4n43w-1.jsonl", line)
+    stored = segments.in_column("project", "qcx4n43w-1.jsonl", line)
     assert len(stored) - len(line) <= 62 + MOST
 
 
 def test_a_short_line_has_no_padding() -> None:
     """Nothing but the spaces behind the brace is added to a line of 280 bytes."""
     line = line_with({"text": "x" * (LONG - len(line_with({"text": ""})) + 1)})
-    stored = segments.shifted("project", "qcx4n43w-1.jsonl", line)
+    stored = segments.in_column("project", "qcx4n43w-1.jsonl", line)
     assert len(line) == LONG + 1  # the line feed
     assert stored == segments.opening_of("project", "qcx4n43w-1.jsonl") + line[1:]
 
@@ -84,7 +84,7 @@ def test_a_short_line_has_no_padding() -> None:
 def test_a_text_stays_as_it_was_written() -> None:
     """Whatever a text says, also again and again, can be found with grep and by a scanner for secrets."""
     text = "The key is AKIAIOSFODNN7EXAMPLE, " * 40
-    stored = segments.shifted("project", "qcx4n43w-1.jsonl", line_with({"text": text}))
+    stored = segments.in_column("project", "qcx4n43w-1.jsonl", line_with({"text": text}))
     assert f'"text":"{text}"'.encode() in stored
 
 
@@ -94,7 +94,7 @@ def test_no_two_segments_have_the_same_padding() -> None:
     for writer in ("k7f3q2xw", "qcx4n43w"):
         for number in range(1, 40):
             name = segments.name_of("project", writer, number)
-            stored = segments.shifted("project", name, line_with({"text": "x" * 900}))
+            stored = segments.in_column("project", name, line_with({"text": "x" * 900}))
             padding = stored[: stored.index(b',"sum"')].rpartition(b"]")[2]
             assert not padding.strip(BLANKS)
             found = {padding[at : at + 64] for at in range(0, len(padding) - 64, 64)}
@@ -118,7 +118,7 @@ def test_another_program_can_write_the_same_padding(length: int) -> None:
     spaces = b" " * (15 + (first + 7) % 24)
     made = b"{" + spaces + line[1:].replace(b',"by":', b" " * shift + b',"by":')
     made = made.replace(b',"sum":', padding + b',"sum":')
-    assert segments.shifted("project", name, line) == made
+    assert segments.in_column("project", name, line) == made
 
 
 @given(st.binary(max_size=300), st.sampled_from([b" ", b"\t", b" \t \t"]))
@@ -127,10 +127,10 @@ def test_whatever_is_in_a_line_reading_it_does_no_harm(rest: bytes, blanks: byte
     assert not segments.is_whole(line_of(b"{" + blanks + rest + blanks))
 
 
-def test_numbers_that_another_program_wrote_in_its_own_way_stay() -> None:
+def test_number_formats_of_other_programs_are_preserved() -> None:
     """Reading such a line changes nothing but its blanks."""
     body = line_with({"n": 0, "text": "=" * 500}).replace(b'"n":0', b'"n":1.50e+3').partition(b',"sum":')[0]
     line = body + b',"sum":"' + codec.chain(codec.GENESIS, body).encode() + b'"}'
-    stored = segments.shifted("project", "qcx4n43w-1.jsonl", line)
+    stored = segments.in_column("project", "qcx4n43w-1.jsonl", line)
     assert b' ,"sum"' in stored or b'\t,"sum"' in stored
     assert line_of(stored) == line

@@ -48,7 +48,7 @@ def append_until_it_fails(store: SqliteStore, tag: str, acknowledged: list[str])
 
 
 def raw(path: str, sql: str, *values: Any) -> list[Any]:
-    """Change the database behind the engine's back."""
+    """Change the database without the engine."""
     db = sqlite3.connect(path, isolation_level=None)
     try:
         return db.execute(sql, values).fetchall()
@@ -58,7 +58,7 @@ def raw(path: str, sql: str, *values: Any) -> list[Any]:
 
 class TestFile:
     def test_settings(self, store: SqliteStore) -> None:
-        """Every connection writes ahead, syncs fully, checks references and wipes what it deletes."""
+        """Every connection uses WAL, syncs fully, checks references and wipes deleted data."""
         wanted = {
             "journal_mode": "wal",
             "synchronous": 2,
@@ -72,7 +72,7 @@ class TestFile:
         assert {name: store._rows(f"PRAGMA {name}")[0][0] for name in wanted} == wanted
 
     def test_every_table_is_strict(self, store: SqliteStore) -> None:
-        """All tables are STRICT, and their constraints refuse what makes no sense."""
+        """All tables are STRICT, and their constraints reject malformed rows."""
         fill(store, 1)
         assert {row[5] for row in store._rows("PRAGMA table_list") if not row[1].startswith("sqlite_")} == {1}
         for sql in (
@@ -99,14 +99,14 @@ class TestFile:
 
     @pytest.mark.parametrize("name", ["a?b#c%20 d&mode=ro.db", "ünïcode 😀.db", "-x", "file:x"])
     def test_odd_file_names(self, tmp_path: Path, name: str) -> None:
-        """A file name is only a name, whatever SQLite's URIs would make of it."""
+        """A file name is only a name, whatever it would mean in a SQLite URI."""
         store = SqliteStore(str(tmp_path / name), clock=wall_clock)
         fill(store, 1)
         store.close()
         assert sorted(os.listdir(tmp_path)) == sorted([name, name + "-lock"])
 
     def test_a_link_leads_to_the_same_queue(self, tmp_path: Path, path: str, store: SqliteStore) -> None:
-        """A store opened through a link uses the files beside the real database."""
+        """A store opened through a symlink uses the files next to the real database."""
         fill(store, 1)
         (tmp_path / "sub").mkdir()
         (tmp_path / "sub" / "link.db").symlink_to(path)
@@ -115,8 +115,8 @@ class TestFile:
         linked.close()
         assert os.listdir(tmp_path / "sub") == ["link.db"]
 
-    def test_left_over_by_a_process_that_died_while_making(self, path: str) -> None:
-        """Half-made files of a dead process are no obstacle."""
+    def test_leftovers_of_a_process_that_died_while_creating(self, path: str) -> None:
+        """Partial files of a dead process are no obstacle."""
         for name in ("-new", "-new-wal", "-new-journal", ""):
             Path(path + name).write_bytes(b"garbage" if name else b"")
         store = SqliteStore(path, clock=wall_clock)
@@ -140,7 +140,7 @@ class TestForeignFiles:
 
     @pytest.mark.parametrize("mode", ["wal", "delete"])
     def test_another_programs_database(self, path: str, mode: str) -> None:
-        """A database of another program is refused and stays as it is, with nothing beside it."""
+        """A database of another program is refused and unchanged, and no file is created next to it."""
         db = sqlite3.connect(path)
         db.execute(f"PRAGMA journal_mode={mode}")
         db.execute("CREATE TABLE theirs (x)")
@@ -149,14 +149,14 @@ class TestForeignFiles:
         self.refused(path, Refused)
 
     def test_a_newer_schema(self, path: str, store: SqliteStore) -> None:
-        """A database of a newer release is refused and stays as it is."""
+        """A database of a newer release is refused and unchanged."""
         fill(store)
         store.close()
         raw(path, f"PRAGMA user_version={database.newest() + 1}")
         self.refused(path, Newer)
 
     def test_a_newer_schema_while_open(self, path: str, store: SqliteStore) -> None:
-        """A database that a newer release upgrades meanwhile, with its log not yet moved over, is refused."""
+        """A database that a newer release upgrades meanwhile, with its log not yet checkpointed, is refused."""
         fill(store)
         newer = sqlite3.connect(path, isolation_level=None)
         newer.execute(f"PRAGMA user_version={database.newest() + 1}")
@@ -167,12 +167,12 @@ class TestForeignFiles:
 
     @pytest.mark.parametrize("content", [b"hello", b'{"v":1}\n' * 100, b"\0" * 4096, b"SQLite format 3\0"])
     def test_no_database_at_all(self, path: str, content: bytes) -> None:
-        """A file that is no database is refused and stays as it is."""
+        """A file that is not a database is refused and unchanged."""
         Path(path).write_bytes(content)
         self.refused(path, Damaged)
 
     def test_no_file(self, tmp_path: Path) -> None:
-        """A folder is refused; a folder that does not exist is named, with the cause kept."""
+        """A folder is refused; a missing folder is named, with the cause."""
         with pytest.raises(Forbidden):
             SqliteStore(str(tmp_path), clock=wall_clock)
         with pytest.raises(Unavailable) as caught:
@@ -183,13 +183,13 @@ class TestForeignFiles:
 class TestDamage:
     def flip(self, path: str, seq: int) -> None:
         ((line,),) = raw(path, "SELECT line FROM commits WHERE seq = ?", seq)
-        spoilt = bytearray(line)
-        spoilt[len(line) // 2] ^= 1
-        raw(path, "UPDATE commits SET line = ? WHERE seq = ?", bytes(spoilt), seq)
+        damaged = bytearray(line)
+        damaged[len(line) // 2] ^= 1
+        raw(path, "UPDATE commits SET line = ? WHERE seq = ?", bytes(damaged), seq)
 
     @pytest.mark.parametrize("seq", [1, 3, 5])
     def test_a_flipped_bit(self, path: str, store: SqliteStore, seq: int) -> None:
-        """A damaged line is named by table and row, the others stay readable, and appending goes on."""
+        """A damaged line is reported by table and row, the others stay readable, and appending works."""
         fill(store)
         self.flip(path, seq)
         tail = store.read(USER)
@@ -205,7 +205,7 @@ class TestDamage:
         assert len(store.read(USER).faults) == 1
 
     def test_missing_rows(self, path: str, store: SqliteStore) -> None:
-        """Rows that somebody deleted are missed."""
+        """Deleted rows are reported as missing."""
         fill(store)
         raw(path, "DELETE FROM commits WHERE seq IN (2, 3)")
         tail = store.read(USER)
@@ -214,15 +214,15 @@ class TestDamage:
         assert store.check() == list(tail.faults)
 
     def test_swapped_rows(self, path: str, store: SqliteStore) -> None:
-        """Rows in another order than they were written are noticed."""
+        """Reordered rows are detected."""
         fill(store)
         for before, after in ((2, 99), (4, 2), (99, 4)):
             raw(path, "UPDATE commits SET seq = ? WHERE seq = ?", after, before)
         assert "does not follow" in store.read(USER).faults[0].what
         assert store.check()
 
-    def test_columns_are_mended(self, path: str, store: SqliteStore) -> None:
-        """Columns only repeat what the lines say: a difference is found, and mended from the line."""
+    def test_columns_are_repaired(self, path: str, store: SqliteStore) -> None:
+        """The id and op columns repeat the line: a difference is found, and repaired from the line."""
         store.append(USER, saying("a", op="o"), op="o")
         store.append(USER, saying("b"))
         raw(path, "UPDATE commits SET op = NULL WHERE seq = 1")
@@ -240,33 +240,33 @@ class TestDamage:
             store.append(USER, saying("a", op="o"), op="o")
 
     def test_garbage_in_the_file(self, path: str, store: SqliteStore) -> None:
-        """Whatever bytes are overwritten, no error of the driver comes out, and checking tells."""
+        """Whatever bytes are overwritten, no driver error escapes, and the check reports it."""
         for number in range(400):
             store.append(USER, saying(str(number) * 100))
         store.close()
         whole = Path(path).read_bytes()
-        told = 0
+        reported = 0
         for page in range(0, len(whole) // 4096, 5):
-            spoilt = bytearray(whole)
-            spoilt[page * 4096 + 100 : page * 4096 + 2000] = b"\xa5" * 1900
-            Path(path).write_bytes(spoilt)
+            damaged = bytearray(whole)
+            damaged[page * 4096 + 100 : page * 4096 + 2000] = b"\xa5" * 1900
+            Path(path).write_bytes(damaged)
             try:
                 store = SqliteStore(path, clock=wall_clock)
-                told += bool(store.check())
+                reported += bool(store.check())
                 store.read(USER)
                 store.append(USER, saying("x"))
             except HoldfastError:
-                told += 1
+                reported += 1
             finally:
                 store.close()
             for name in ("-wal", "-shm"):
                 Path(path + name).unlink(missing_ok=True)
-        assert told >= len(whole) // 4096 // 5
+        assert reported >= len(whole) // 4096 // 5
 
 
 class TestErrors:
     def test_a_full_disk(self, store: SqliteStore) -> None:
-        """When writing fails, what was acknowledged stays, and once there is space the store works again."""
+        """If writing fails, acknowledged commits stay, and the store works again once there is space."""
         acknowledged: list[str] = []
         soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
         for room in (9_000, 21_000, 50_000, 64_000):
@@ -286,7 +286,7 @@ class TestErrors:
         assert store.check() == []
 
     def test_a_locked_database(self, path: str, store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A program that holds the database too long makes it unavailable, and nothing else happens."""
+        """A program that holds the database too long makes it unavailable, without any other effect."""
         fill(store)
         store.close()
         monkeypatch.setattr(database, "_BUSY_SECONDS", 0.1)
@@ -302,7 +302,7 @@ class TestErrors:
         store.close()
 
     def test_errors_of_a_plan_are_its_own(self, store: SqliteStore) -> None:
-        """An error that a plan's own use of SQLite raises is not taken for one of the store."""
+        """An error from a plan's own use of SQLite is not treated as one of the store."""
         error = sqlite3.OperationalError("mine")
 
         def plan(context: AppendContext) -> PreparedCommit:
@@ -338,8 +338,8 @@ class TestErrors:
 
 
 class TestForgotten:
-    def test_no_file_holds_forgotten_text(self, tmp_path: Path, store: SqliteStore) -> None:
-        """After forgetting, no file of the store has a byte of the text, between streams that stay."""
+    def test_no_file_holds_removed_text(self, tmp_path: Path, store: SqliteStore) -> None:
+        """After removal, no file of the store has a byte of the text; other streams stay."""
         secret = "mothersmaidenname"
         for number in range(300):
             store.append(USER, saying(f"{secret} {number} " + "y" * (number * 7 % 900)))
@@ -354,7 +354,7 @@ class TestForgotten:
 
 class TestProcesses:
     def test_thirty_processes_open_a_fresh_database(self, path: str) -> None:
-        """Thirty processes that open a database which is not there yet all succeed in it."""
+        """Thirty processes that open a missing database at once all succeed."""
         children = [start(f"sqlite:///{path}", USER, 2, f"p{number}") for number in range(30)]
         for child in children:
             child.communicate(timeout=120)
@@ -366,7 +366,7 @@ class TestProcesses:
         store.close()
 
     def test_a_fork(self, store: SqliteStore) -> None:
-        """A store that is open while the process forks works on both sides."""
+        """A store that is open during a fork works on both sides."""
         fill(store, 1)
         child = os.fork()
         if child == 0:
@@ -406,7 +406,7 @@ class TestProcesses:
         assert seen.stdout == "['0', 'other-0', 'acknowledged']\n"
 
     def test_threads_that_open_and_close_lose_nothing(self, path: str, store: SqliteStore) -> None:
-        """Threads open, write and close the same database over and over, and so do other processes: all is there."""
+        """Threads and processes open, write and close the same database repeatedly: nothing is lost."""
 
         def work(tag: int) -> None:
             for number in range(15):
@@ -427,7 +427,7 @@ class TestProcesses:
         again.close()
 
     def test_nothing_is_left_open(self, path: str) -> None:
-        """A process that opens, writes and closes many times holds no more files in the end."""
+        """A process that opens, writes and closes many times leaks no files."""
         program = (
             "import os, sys\n"
             "from holdfast.store.sqlite.engine import SqliteStore\n"

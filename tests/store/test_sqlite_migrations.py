@@ -50,7 +50,7 @@ def test_the_version_counts_the_migrations(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("version", OLDER)
 def test_replayed_history_equals_fresh_schema(tmp_path: Path, version: int) -> None:
-    """An older database, opened, has the very schema of a new one, and still has its commits."""
+    """An older database, opened, has exactly the schema of a new one, and still has its commits."""
     old, new = str(tmp_path / "old.db"), str(tmp_path / "new.db")
     old_database(old, version)
     assert schema(old)[-1] == (version,)
@@ -69,7 +69,7 @@ def test_replayed_history_equals_fresh_schema(tmp_path: Path, version: int) -> N
 def test_a_migration_that_fails_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: int
 ) -> None:
-    """A step that fails half-way leaves the schema as it was, and the next opening makes it up."""
+    """A step that fails half-way leaves the schema unchanged, and the next opening completes it."""
     path = str(tmp_path / "old.db")
     old_database(path, version)
     before = schema(path)
@@ -90,7 +90,7 @@ def test_a_migration_that_fails_changes_nothing(
 
 
 def test_two_open_an_older_database_at_once(tmp_path: Path) -> None:
-    """Whoever comes second finds the work done."""
+    """The second one finds the migration done."""
     path = str(tmp_path / "old.db")
     old_database(path, 1)
     stores = [SqliteStore(path, clock=wall_clock) for _ in range(2)]
@@ -103,8 +103,8 @@ def test_two_open_an_older_database_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("torn", [range(100), range(23, 100), range(60, 64)], ids=["all", "rest", "version"])
-def test_a_first_page_that_was_torn_is_taken_from_the_log(tmp_path: Path, torn: range) -> None:
-    """A power cut while SQLite copies its log into the database loses nothing: the log still has the page."""
+def test_a_torn_first_page_is_read_from_the_wal(tmp_path: Path, torn: range) -> None:
+    """A power cut during a checkpoint loses nothing: the log still has the page."""
     made, path = tmp_path / "made.db", tmp_path / "state.db"
     old_database(str(made), 1)
     db = sqlite3.connect(made, isolation_level=None)
@@ -122,7 +122,7 @@ def test_a_first_page_that_was_torn_is_taken_from_the_log(tmp_path: Path, torn: 
 
 
 def test_the_log_of_another_program_is_left_alone(tmp_path: Path) -> None:
-    """A torn database that is not ours is refused with its log, byte for byte as it was."""
+    """A torn database that is not ours is refused, and its log is unchanged byte for byte."""
     made, path = tmp_path / "made.db", tmp_path / "state.db"
     db = sqlite3.connect(made, isolation_level=None)
     db.execute("PRAGMA journal_mode=WAL")

@@ -25,7 +25,7 @@ ROOM = 4_000_000
 
 
 class Writer:
-    """A store whose clock and dice are given, with the cursor that it has come to."""
+    """A store with a given clock and random source, with its cursor."""
 
     def __init__(self, folder: Path, **options: Any) -> None:
         self.path = str(folder / "state.db")
@@ -72,7 +72,7 @@ class Writer:
 def test_a_prebuilt_commit_leaves_what_a_rule_leaves(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int]]
 ) -> None:
-    """Whatever is written when: rows, cursors and answers are the same."""
+    """Rows, cursors and answers are the same."""
     prebuilt, judged = (Writer(tmp_path_factory.mktemp(name)) for name in ("prebuilt", "judged"))
     for length, later in steps:
         assert prebuilt.append(length, later=later) == judged.append(length, later=later, known=False)
@@ -83,7 +83,7 @@ def test_a_prebuilt_commit_leaves_what_a_rule_leaves(
 
 
 def test_commits_of_others_are_seen(tmp_path: Path) -> None:
-    """A commit of another store is seen by the plan before the next one is written."""
+    """The plan sees another store's commit before the next one is written."""
     writer, other = Writer(tmp_path), Writer(tmp_path)
     for _ in range(6):
         writer.append()
@@ -95,8 +95,8 @@ def test_commits_of_others_are_seen(tmp_path: Path) -> None:
     assert writer.store.check() == []
 
 
-def test_a_forgotten_stream_is_not_followed(tmp_path: Path) -> None:
-    """A stream that another store has forgotten starts again, whatever this one knows of it."""
+def test_a_removed_stream_is_detected(tmp_path: Path) -> None:
+    """A stream that another store has removed starts again, whatever this one has cached."""
     writer, other = Writer(tmp_path), Writer(tmp_path)
     for _ in range(6):
         writer.append()
@@ -104,8 +104,8 @@ def test_a_forgotten_stream_is_not_followed(tmp_path: Path) -> None:
     assert writer.append().version == 1
 
 
-def test_another_commit_in_the_same_place_is_not_followed(tmp_path: Path) -> None:
-    """A stream that was forgotten and has grown to the same length again is another one."""
+def test_another_commit_at_the_same_position_is_detected(tmp_path: Path) -> None:
+    """A stream that was removed and has grown to the same length again is a different one."""
     writer, other = Writer(tmp_path), Writer(tmp_path)
     for _ in range(6):
         writer.append()
@@ -119,7 +119,7 @@ def test_another_commit_in_the_same_place_is_not_followed(tmp_path: Path) -> Non
 
 
 def test_an_expected_version_is_checked(tmp_path: Path) -> None:
-    """Who expects another version is refused, and nothing is written."""
+    """A wrong expected version is refused, and nothing is written."""
     writer = Writer(tmp_path)
     for _ in range(6):
         writer.append()
@@ -128,8 +128,8 @@ def test_an_expected_version_is_checked(tmp_path: Path) -> None:
     assert writer.append(expect=6).version == 7
 
 
-def test_a_database_that_another_program_holds_is_left_as_it_is(tmp_path: Path) -> None:
-    """A transaction that never began is no unknown outcome: nothing was written, and the error says so."""
+def test_a_database_locked_by_another_program_is_unchanged(tmp_path: Path) -> None:
+    """A transaction that never began has no unknown outcome: nothing was written, and the error says so."""
     writer = Writer(tmp_path)
     for _ in range(6):
         writer.append()
@@ -146,7 +146,7 @@ def test_a_database_that_another_program_holds_is_left_as_it_is(tmp_path: Path) 
 
 
 def test_a_repeated_operation_is_found(tmp_path: Path) -> None:
-    """A commit that can be repeated is looked for before it is written."""
+    """An operation id is looked up before its commit is written."""
     writer = Writer(tmp_path)
     for _ in range(6):
         writer.append()
@@ -158,8 +158,8 @@ def test_a_repeated_operation_is_found(tmp_path: Path) -> None:
     assert len(writer.rows()) == 7
 
 
-def test_a_store_that_appends_much_makes_room_in_the_log(tmp_path: Path) -> None:
-    """The write-ahead log is long before it is used, does not grow any more, and every commit is found in it."""
+def test_frequent_appends_preallocate_the_wal(tmp_path: Path) -> None:
+    """The write-ahead log is preallocated, no longer grows, and holds every commit."""
     writer = Writer(tmp_path)
     for _ in range(15):
         writer.append()
@@ -181,8 +181,8 @@ def test_a_store_that_appends_much_makes_room_in_the_log(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("says_so", [True, False])
 def test_without_space_the_log_stays_as_it_was(tmp_path: Path, says_so: bool) -> None:
-    """If there is no space for a longer log, the commit that was to make room is stored all the same, and the last
-    space is left to others. A disk with little space may say so, or write less than it was given."""
+    """Without space for preallocation the commit is stored anyway, and the remaining space is left to others. A full
+    disk may report an error or a short write."""
 
     class Full(Wrapped):
         def write_at(self, fd: int, data: bytes | memoryview, offset: int) -> int:
@@ -203,7 +203,7 @@ def test_without_space_the_log_stays_as_it_was(tmp_path: Path, says_so: bool) ->
 
 
 def test_a_log_that_was_emptied_gets_room_again(tmp_path: Path) -> None:
-    """Forgetting empties the write-ahead log of old pages, also of those that it had room for."""
+    """Removing a stream truncates the write-ahead log, including the preallocated part."""
     writer = Writer(tmp_path, room_after=4)
     for _ in range(6):
         writer.append()

@@ -1,4 +1,4 @@
-"""Choosing an engine by URL."""
+"""Choosing an engine from a URL."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from holdfast.testing.plans import saying, texts, wall_clock
 def test_engines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, name: str, made: str | None
 ) -> None:
-    """Each form of URL opens its engine at the right place, and the store's own URL opens it again."""
+    """Each form of URL opens its engine at the right path, and the store's own URL opens it again."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sub").mkdir()
     store = open_store(where.format(tmp=tmp_path), clock=wall_clock)
@@ -57,7 +57,7 @@ def test_engines(
     "where", ["postgres://ann:s3cret@host/db", "oracle://s3cret", "ann:s3cret@host", "x+y:s3cret"]
 )
 def test_unknown_engines_are_refused_with_the_list(where: str) -> None:
-    """An unknown scheme is an error that lists the known ones, and tells nothing of the rest of the URL."""
+    """An unknown scheme is an error that lists the known ones, and does not repeat the URL."""
     with pytest.raises(Usage, match="file, memory, sqlite") as caught:
         open_store(where, clock=wall_clock)
     assert "s3cret" not in str(caught.value) + hints.text(caught.value.hint)
@@ -84,7 +84,7 @@ def test_unknown_engines_are_refused_with_the_list(where: str) -> None:
     ],
 )
 def test_malformed_urls_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
-    """A URL that names no place is refused without repeating it, and nothing is made."""
+    """A URL without a path is refused without repeating it, and nothing is created."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(HoldfastError) as caught:
         open_store(where, clock=wall_clock)
@@ -93,7 +93,7 @@ def test_malformed_urls_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert os.listdir(tmp_path) == []
 
 
-def test_every_memory_store_is_its_own() -> None:
+def test_memory_stores_share_nothing() -> None:
     """Two memory stores share nothing, not even the writer."""
     one, two = (open_store("memory:", clock=wall_clock) for _ in range(2))
     first = one.append("project", saying("x")).commit.id

@@ -10,7 +10,7 @@ from holdfast.store.files.stream import UNCHANGED, Stream
 
 
 def watch(patch: pytest.MonkeyPatch) -> list[bool]:
-    """For each append, as long as the patch lasts, whether nothing had changed."""
+    """For each append while the patch is active, whether nothing had changed."""
     found: list[bool] = []
     asked = Stream._changes_since
 

@@ -80,7 +80,7 @@ def test_a_session_with_unsettled_decisions_is_not_archived(workspace: Workspace
 
 
 def test_on_disk(project: Path) -> None:
-    """In history/ by month there is one segment with the session's files, and nothing is left in the old place."""
+    """history/ has one segment per month folder with the session's files, and nothing is left in the old place."""
     with holdfast.open(project) as workspace:
         session = work(workspace)
         (project / ".state" / session.stream / "context").mkdir()
@@ -214,7 +214,7 @@ def test_prune_by_count_size_and_age(workspace: Workspace, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("death", range(0, 30, 2))
 def test_prune_killed_at_any_call_keeps_what_the_policy_keeps(project: Path, death: int) -> None:
-    """Whatever call a prune dies at, the sessions that the policy keeps are whole."""
+    """Whatever call a prune dies at, the sessions that the policy keeps are complete."""
     with holdfast.open(project) as workspace:
         sessions = [work(workspace, f"Goal {number}") for number in range(3)]
         for session in sessions:
@@ -233,7 +233,7 @@ def test_prune_killed_at_any_call_keeps_what_the_policy_keeps(project: Path, dea
 
 
 def test_rotate(workspace: Workspace) -> None:
-    """Complete sessions are archived once they are idle; those under way stay."""
+    """Complete sessions are archived once they are idle; active ones stay."""
     done = work(workspace)
     busy = workspace.start("Busy")
     assert upkeep.rotate(workspace, idle=DAY)["archived"] == []
@@ -248,14 +248,14 @@ def test_sizes(text: str, size: int) -> None:
     assert upkeep.parse_size(text) == size
 
 
-def test_sizes_that_are_none() -> None:
+def test_malformed_sizes() -> None:
     """What is not a size is refused."""
     with pytest.raises(HoldfastError):
         upkeep.parse_size("many")
 
 
 def test_no_leftovers_in_the_archive(project: Path) -> None:
-    """What lies in history/ and was not put there by archiving is left alone."""
+    """Files in history/ that archiving did not put there are left alone."""
     stray = project / ".state" / "history" / "2026-01" / "notes"
     stray.mkdir(parents=True)
     (stray / "x").write_text("mine")
@@ -265,7 +265,7 @@ def test_no_leftovers_in_the_archive(project: Path) -> None:
 
 
 def test_an_archive_that_lost_its_name_is_found_and_named_again(project: Path) -> None:
-    """Without the file that names the stream, the first commit tells whose archive it is; doctor writes it again."""
+    """Without the file that names the stream, the first commit identifies the archive; doctor rewrites the file."""
     with holdfast.open(project) as workspace:
         session = work(workspace)
         place = f"{session.user}/{session.id}"
@@ -286,7 +286,7 @@ def test_an_archive_that_lost_its_name_is_found_and_named_again(project: Path) -
 
 
 def test_a_folder_in_history_that_is_no_archive_is_left_alone(project: Path) -> None:
-    """What somebody else put under history/ is neither listed nor named."""
+    """Other files under history/ are neither listed nor named."""
     folder = project / ".state" / "history" / "2026-01" / "2026-01-15-abcdefgh"
     events = project / ".state" / "events" / "history" / "2026-01" / "2026-01-15-abcdefgh"
     for made in (folder, events):

@@ -1,4 +1,4 @@
-"""Example sessions with a clock and ids of their own, so that every view of them is the same bytes each time."""
+"""Example sessions with a fixed clock and ids, so that every view of them has the same bytes each time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ START = timestamps.parse("2026-01-21T14:00")
 
 
 def ticking(start: int = START, step: int = 60_000) -> Callable[[], int]:
-    """A clock that is one step further at each look."""
+    """A clock that advances one step per call."""
     now = [start - step]
 
     def look() -> int:

@@ -1,4 +1,4 @@
-"""Texts that try to leave the place in which a view shows them."""
+"""Texts that try to escape from their place in a view."""
 
 from __future__ import annotations
 

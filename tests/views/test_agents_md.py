@@ -1,4 +1,4 @@
-"""The block in AGENTS.md: current between its markers, and not a byte changed elsewhere."""
+"""The block in AGENTS.md: current between its markers, with no byte changed elsewhere."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LINES = st.binary(max_size=40).filter(
 @settings(deadline=None)
 @given(st.lists(LINES, max_size=6), st.sampled_from([b"\n", b"\r\n"]), st.booleans())
 def test_the_rest_of_the_file_stays_as_it_is(lines: list[bytes], line_end: bytes, final: bool) -> None:
-    """Adding the block only adds bytes behind; changing it only changes what is between its markers."""
+    """Adding the block only appends bytes; changing it only changes what is between its markers."""
     found = line_end.join(lines) + (line_end if final and lines else b"")
     if found.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\n<<<<<<< " in found or b"\n>>>>>>> " in found:
         return
@@ -58,20 +58,20 @@ def test_the_rest_of_the_file_stays_as_it_is(lines: list[bytes], line_end: bytes
         (lambda text: text.decode().encode("utf-16"), "UTF-16"),
     ],
 )
-def test_what_is_not_beyond_doubt_is_reported(damage: object, message: str) -> None:
+def test_ambiguous_blocks_are_reported(damage: object, message: str) -> None:
     """Half a block, two blocks, an edit or conflict markers are refused with their lines; nothing is guessed."""
     with pytest.raises(Refused, match=message):
         agents_md.merged(damage(OLD.encode()), NEW)  # type: ignore[operator]
 
 
-def test_a_block_that_git_gave_other_line_ends_is_still_ours() -> None:
-    """A checkout that turns every line end around does not look like an edit."""
+def test_a_block_with_converted_line_endings_is_still_ours() -> None:
+    """A checkout that converts every line ending does not look like an edit."""
     turned = OLD.replace("\n", "\r\n").encode()
     assert agents_md.merged(turned, NEW) == NEW.replace("\n", "\r\n").encode()
 
 
 def test_the_command_writes_checks_and_refuses(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The command makes the block, says whether it is current, and leaves a damaged file alone."""
+    """The command writes the block, says whether it is current, and leaves a damaged file alone."""
     (project / "AGENTS.md").write_bytes(b"# Ours\r\n\r\nno final line end")
     holdfast.open().start("Ship it").workspace.close()
     assert main(["agents-md", "--check"]) == 1
@@ -92,7 +92,7 @@ def test_the_command_writes_checks_and_refuses(project: Path, capsys: pytest.Cap
 
 
 def test_a_link_is_not_followed(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where AGENTS.md or the handoff folder is a link, nothing is written through it."""
+    """If AGENTS.md or the handoff folder is a symlink, nothing is written through it."""
     outside = tmp_path / "outside.md"
     outside.write_text("mine")
     os.symlink(outside, project / "AGENTS.md")
@@ -106,8 +106,8 @@ def test_a_link_is_not_followed(project: Path, tmp_path: Path, capsys: pytest.Ca
     assert not (tmp_path / "latest.md").exists()
 
 
-def test_a_handoff_page_of_a_person_is_left_alone(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A handoff/latest.md that holdfast did not make, or that was edited, is not overwritten; ours is."""
+def test_a_persons_handoff_page_is_left_alone(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A handoff/latest.md that holdfast did not write, or that was edited, is not overwritten; ours is."""
     session = holdfast.open().start("Ship it")
     session.workspace.close()
     assert main(["handoff"]) == 0

@@ -1,4 +1,4 @@
-"""Stored text is data: in no view does a payload leave its place."""
+"""Stored text is data: no payload escapes from its place in any view."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_there_are_enough_payloads() -> None:
 
 
 def test_no_payload_leaves_its_fence_in_a_brief_or_in_agents_md() -> None:
-    """Outside of the fences a prompt holds the same words whatever was stored, and inside nothing acts."""
+    """Outside of the fences a prompt has the same words whatever was stored, and nothing inside is active."""
     for payload in PAYLOADS:
         state = filled(payload)
         for render in (_brief, agents_md.block):
@@ -129,7 +129,7 @@ def test_no_payload_changes_the_structure_of_a_page(render: Any) -> None:
 
 
 def _structure(line: str) -> str:
-    """What Markdown makes of a line: its kind, and for a row the number of its cells."""
+    """How Markdown parses a line: its kind, and for a row the number of its cells."""
     if line.startswith("|"):
         return f"row of {line.replace(chr(92) * 2, '').replace(chr(92) + '|', '').count('|')}"
     kind = line.split(" ")[0]
@@ -137,7 +137,7 @@ def _structure(line: str) -> str:
 
 
 def test_state_json_cannot_act_and_keeps_the_text() -> None:
-    """The file has no character that acts on a terminal, and a parser reads the text as it was stored."""
+    """The file has no terminal control character, and a parser reads the text as it was stored."""
     for payload in PAYLOADS:
         text = state_json.render(filled(payload))
         assert not hidden_in(text.replace("\n", "")), payload

@@ -1,4 +1,4 @@
-"""Every view of two example sessions, byte for byte. WRITE_GOLDENS=1 makes the files anew, for review."""
+"""Every view of two example sessions, byte for byte. WRITE_GOLDENS=1 regenerates the files, for review."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RENDERS: dict[str, Callable[[dict], str]] = {
 @pytest.mark.parametrize("name", RENDERS)
 @pytest.mark.parametrize("make", [mid_task, awaiting_approval])
 def test_a_view_is_what_it_was(make: Callable[[], Session], name: str) -> None:
-    """The view of an example session has not changed since somebody last looked at it."""
+    """The view of an example session has not changed since it was last reviewed."""
     text = RENDERS[name](make().peek().state)
     path = FOLDER / make.__name__ / name
     if os.environ.get("WRITE_GOLDENS"):
@@ -40,7 +40,7 @@ def test_a_view_is_what_it_was(make: Callable[[], Session], name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in RENDERS if name != "brief.txt"])
 def test_a_view_shows_that_it_was_edited(name: str) -> None:
-    """Each sealed view is intact as it comes, and no longer after one changed letter."""
+    """Each sealed view is intact as generated, and no longer after one changed character."""
     text = RENDERS[name](awaiting_approval().peek().state)
     assert seal.condition(text.encode()) == "intact"
     middle = len(text) // 2

@@ -21,7 +21,7 @@ def mode(path: Path) -> int:
 @pytest.mark.parametrize("given", [0o600, 0o640, 0o664, 0o444])
 @pytest.mark.parametrize("name", VIEWS)
 def test_a_view_keeps_its_mode(project: Path, name: str, given: int) -> None:
-    """A view that somebody closed, opened or made read-only has the same mode after the next command."""
+    """A view that a person made private, public or read-only has the same mode after the next command."""
     with holdfast.open() as workspace:
         session = workspace.start("keep it to us")
     path = project / ".state" / session.stream / name
@@ -55,7 +55,7 @@ def test_a_page_keeps_its_mode(project: Path, name: str, command: list[str]) -> 
 
 
 def test_a_new_view_follows_the_umask(project: Path) -> None:
-    """Where no file is replaced, the umask decides as it does for every new file."""
+    """For a new file, the umask applies as usual."""
     before = os.umask(0o077)
     try:
         with holdfast.open() as workspace:
@@ -67,7 +67,7 @@ def test_a_new_view_follows_the_umask(project: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file away")
 def test_a_view_keeps_its_owner(project: Path) -> None:
-    """A view that root rewrites still belongs to whom it belonged to."""
+    """A view that root rewrites keeps its owner."""
     with holdfast.open() as workspace:
         session = workspace.start("run by root")
     path = project / ".state" / session.stream / "STATE.md"

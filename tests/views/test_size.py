@@ -78,7 +78,7 @@ def largest(text: str, entries: int = 1000) -> dict[str, Any]:
 
 @pytest.mark.parametrize("letter", WORST)
 def test_the_largest_state_fits_into_ten_kilobytes(letter: str) -> None:
-    """A full state of the letters that take most room still makes a small file that names the totals."""
+    """A full state of the characters that take the most bytes still gives a small file that names the totals."""
     state = largest(letter * (600 // len(letter)))
     text = state_json.render(state)
     assert len(text.encode()) < 10_000
@@ -160,7 +160,7 @@ def _history(dice: random.Random, commits: int) -> Any:
 
 
 def test_what_was_cut_is_counted_and_the_command_is_named() -> None:
-    """The packet says how many of each kind it leaves out and how to see them; nothing is lost from the count."""
+    """The packet says how many of each kind it leaves out and how to see them; the counts are complete."""
     state = largest("word " * 100, 50)
     packet = brief.brief(state, count=estimate, budget=600)
     assert packet.left_out
@@ -186,7 +186,7 @@ def test_a_budget_holds_and_the_first_sections_survive(budget: int) -> None:
 
 
 def test_every_command_that_a_brief_names_exists() -> None:
-    """Each command that a packet sends its reader to is one of the command line, with that verb."""
+    """Each command that a packet names exists, with that verb."""
     project = {"orders": {"open": {"SO-1": ORDER}}}
     named = {section.command for section in sections(largest("x", 3), project, ["alert"])}
     assert len(named) >= 11
@@ -198,6 +198,6 @@ def test_every_command_that_a_brief_names_exists() -> None:
 
 
 def test_a_budget_that_is_too_small_is_refused() -> None:
-    """Below its least size a packet would say nothing: the caller is told so."""
+    """A budget below the minimum is refused with an error."""
     with pytest.raises(Usage, match="at least 300"):
         brief.brief(mid_task().peek().state, count=estimate, budget=299)

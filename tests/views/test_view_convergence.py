@@ -1,4 +1,4 @@
-"""Views over all concepts: the same bytes for the same commits, and something to show whatever arrived."""
+"""Views over all concepts: the same bytes for the same commits, and a view for any set of commits."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_no_kind_of_stream_is_left_out() -> None:
 def test_any_order_of_arrival_shows_the_same_bytes(
     kind: str, data: st.DataObject, chance: random.Random
 ) -> None:
-    """Three writers who got each other's commits in different orders see byte-identical views."""
+    """Three writers who received commits in different orders see byte-identical views."""
     make, shown = KINDS[kind]
     world = make()
     world.run(data.draw(histories(3, kind=kind)))
@@ -108,7 +108,7 @@ def test_any_order_of_arrival_shows_the_same_bytes(
 
 @SETTINGS
 @given(histories(2), st.data())
-def test_a_view_can_be_made_of_whatever_is_there(history: list[Step], data: st.DataObject) -> None:
+def test_views_of_partial_streams(history: list[Step], data: st.DataObject) -> None:
     """A partial merge, or a stream whose first lines are damaged, still has all its views."""
     world = World(2)
     world.run(history)
@@ -118,6 +118,6 @@ def test_a_view_can_be_made_of_whatever_is_there(history: list[Step], data: st.D
 
 
 def test_an_empty_stream_has_views() -> None:
-    """A session of which nothing could be read is shown as empty, not as an error."""
+    """A session of which nothing could be read is shown as empty, without an error."""
     shown = views(fold.blank("session"))
     assert "**Total active:** 0 loops" in shown["STATE.md"]

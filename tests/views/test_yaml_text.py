@@ -1,4 +1,4 @@
-"""The YAML emitter and the TSV lines: whatever goes in comes out of an independent reader."""
+"""The YAML emitter and the TSV lines: an independent reader gets back every value."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ values = st.recursive(
 
 
 @pytest.mark.parametrize("text", [*TEXTS, *AMBIGUOUS], ids=lambda text: ascii(text[:20]))
-def test_every_text_comes_back_in_every_place(text: str) -> None:
+def test_every_text_round_trips_in_every_position(text: str) -> None:
     """A text is the same after reading as a value, a key, a list entry and a whole document."""
     if len(text) > 10_000:  # PyYAML reads a megabyte a second: once is enough
         value: dict[str, object] = {"value": text}
@@ -105,7 +105,7 @@ def test_every_text_comes_back_in_every_place(text: str) -> None:
 
 @given(values)
 @settings(max_examples=300, deadline=None)
-def test_any_value_comes_back(value: object) -> None:
+def test_any_value_round_trips(value: object) -> None:
     """Every value of JSON is the same after reading, its types included."""
     found = yaml.safe_load(yaml_text.dump(value))
     assert found == value
@@ -113,7 +113,7 @@ def test_any_value_comes_back(value: object) -> None:
 
 
 def test_a_line_is_ascii_visible_where_text_could_deceive() -> None:
-    """Direction marks, escapes and line separators stand as escapes, never as themselves."""
+    """Direction marks, escapes and line separators are written as escapes, never literally."""
     shown = yaml_text.text("a\u202eb\x1b[31m\u2028\ufeff\x9b")
     assert shown == '"a\\u202eb\\e[31m\\u2028\\ufeff\\x9b"'
 
@@ -127,8 +127,8 @@ def test_what_is_not_a_value_of_json_is_refused() -> None:
 
 @given(st.lists(texts | st.text("\\tnr0\t\n\r\0"), min_size=1, max_size=5))
 @settings(max_examples=300, deadline=None)
-def test_cells_come_back_and_a_record_is_one_line(cells: list[str]) -> None:
-    """Whatever the cells hold, the record is one line that gives them back."""
+def test_cells_round_trip_and_a_record_is_one_line(cells: list[str]) -> None:
+    """Whatever the cells hold, the record is one line that round-trips."""
     line = tsv_text.line(cells)
     assert line.count("\n") == 1
     assert line.endswith("\n")

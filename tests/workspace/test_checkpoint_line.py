@@ -48,7 +48,7 @@ def test_it_finds_the_project_from_a_folder_inside(project: Path, monkeypatch: p
 
 
 def test_it_finds_the_project_of_the_script(project: Path, tmp_path: Path) -> None:
-    """A script that is run from somewhere else finds the project that it lies in."""
+    """A script that is run from elsewhere finds its own project."""
     script = project / "tools" / "step.py"
     script.parent.mkdir()
     script.write_text("import holdfast\nprint(holdfast.checkpoint('by script'))\n")
@@ -63,7 +63,7 @@ def test_it_finds_the_project_of_the_script(project: Path, tmp_path: Path) -> No
 
 
 def test_without_a_session_one_is_started_and_used_again(project: Path) -> None:
-    """What a script says is not lost because nobody has started a session; the second call joins the first."""
+    """A script's checkpoint is not lost if no session was started; the second call joins the first."""
     with holdfast.open() as workspace, pytest.raises(NoSession):
         workspace.session()
     assert holdfast.checkpoint("one") is True
@@ -99,8 +99,8 @@ def test_what_cannot_be_saved_is_false_and_never_raises(
     assert saved() is None
 
 
-def test_a_damaged_place_is_false(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A session that is not there, an engine that is not there, and a folder that is gone."""
+def test_a_damaged_workspace_gives_false(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A missing session, a missing engine, and a missing folder."""
     assert holdfast.checkpoint("x", session="2020-01-01-aaaaaaaa") is False
     assert holdfast.checkpoint("x", where="nosuch://host/db") is False
     gone = project / "gone"

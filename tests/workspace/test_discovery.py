@@ -1,4 +1,4 @@
-"""One discovery per command: the workspace, git and the user are looked for once, the stream is read once."""
+"""One discovery per command: the workspace, git and the user are found once, the stream is read once."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_command_discovers_once(calls: Calls, capsys: pytest.CaptureFixture[st
 
 
 def test_a_write_reads_its_stream_once(calls: Calls, repository: Path) -> None:
-    """Where nothing is new, `decide` opens a segment once to read it, to copy the new line to its pin."""
+    """If nothing is new, `decide` opens a segment once to read it, to copy the new line to its pin."""
     (folder,) = {
         segment.parent for segment in (repository / ".state" / "events" / "sessions").rglob("*.jsonl")
     }
@@ -98,7 +98,7 @@ def test_every_folder_is_checked_for_links_once(calls: Calls, repository: Path) 
 def test_a_link_that_appears_later_is_rejected(
     repository: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A folder that passed is looked at again after a second, and at once by whoever opens the workspace."""
+    """A folder that passed is checked again after a second, and immediately when the workspace is opened."""
     clock = [0]
     monkeypatch.setattr(symlinks, "monotonic_ns", lambda: clock[0])
     outside = tmp_path_factory.mktemp("outside")
@@ -116,7 +116,7 @@ def test_a_link_that_appears_later_is_rejected(
 
 
 def test_surroundings_of_a_worktree(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A worktree has a top folder and a git directory of its own, and shares the common directory."""
+    """A worktree has its own top folder and git directory, and shares the common directory."""
     git = ["git", "-C", str(repository), "-c", "user.email=ann@example.org"]
     subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "first"], check=True)
     other = tmp_path_factory.mktemp("worktrees") / "other"
@@ -131,7 +131,7 @@ def test_surroundings_of_a_worktree(repository: Path, tmp_path_factory: pytest.T
 
 
 def test_surroundings_without_git(tmp_path: Path) -> None:
-    """Where there is no repository, the project's folder is its top, and the environment names the user."""
+    """Without a repository, the project's folder is its top, and the environment names the user."""
     found = discovery.around(str(tmp_path))
     assert found == discovery.Surroundings(str(tmp_path), None)
     assert found.top == str(tmp_path)

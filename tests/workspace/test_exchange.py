@@ -16,7 +16,7 @@ from holdfast.workspace.setup import init
 
 
 def exchange(source: Path, target: Path, chance: random.Random) -> None:
-    """Copy every segment of one clone that the other lacks or has a beginning of, in a random order."""
+    """Copy every segment that the other clone lacks or has only the start of, in random order."""
     segments = [path for path in (source / ".state" / "events").rglob("*.jsonl") if path.is_file()]
     chance.shuffle(segments)
     for segment in segments:
@@ -28,7 +28,7 @@ def exchange(source: Path, target: Path, chance: random.Random) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_clones_that_exchanged_everything_have_the_same_state_and_results(tmp_path: Path, seed: int) -> None:
-    """Three folders worked on apart, with segments copied to and fro at random, end with one state."""
+    """Three folders with separate work, and segments copied between them at random, end with one state."""
     chance = random.Random(seed)
     folders = [tmp_path / name for name in "abc"]
     for folder in folders:

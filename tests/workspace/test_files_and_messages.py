@@ -15,7 +15,7 @@ from holdfast.errors import Forbidden, NotFound, Refused, TooLarge
 from holdfast.fs import posix
 from holdfast.testing.crash.wrapped import Wrapped
 from holdfast.testing.hostile import TEXTS
-from holdfast.workspace.attachments import Beside
+from holdfast.workspace.attachments import Attachments
 from holdfast.workspace.session import Session
 
 
@@ -26,7 +26,7 @@ def session(project: Path) -> Session:
 
 
 def test_a_reference_has_size_and_hash_and_no_copy(session: Session, project: Path) -> None:
-    """The state names the file; its content is nowhere in the workspace."""
+    """The state names the file; its content is not copied to the workspace."""
     (project / "docs").mkdir()
     (project / "docs" / "plan.md").write_bytes(b"the secret plan")
     session.refer("./docs//plan.md", kind="artifact")
@@ -39,7 +39,7 @@ def test_a_reference_has_size_and_hash_and_no_copy(session: Session, project: Pa
 
 
 def test_stale_names_what_is_gone_or_changed(session: Session, project: Path) -> None:
-    """An untouched file is not named; a changed one of the same size, a removed one and a replaced one are."""
+    """An untouched file is not listed; a changed one of the same size, a removed one and a replaced one are."""
     for name in ("same", "changed", "gone", "link"):
         (project / name).write_text("12345")
         session.refer(name)
@@ -68,7 +68,7 @@ def test_the_same_path_again_is_one_reference(session: Session, project: Path) -
     assert session.state["references"]["count"] == 1
 
 
-def test_files_of_the_session_folder_are_told_apart(session: Session, project: Path) -> None:
+def test_files_of_the_session_folder_are_distinguished(session: Session, project: Path) -> None:
     """A file in the session's own folder is named relative to it, so that it can move with the session."""
     own = project / ".state" / session.stream / "artifacts"
     own.mkdir()
@@ -80,7 +80,7 @@ def test_files_of_the_session_folder_are_told_apart(session: Session, project: P
 
 
 def test_nothing_outside_can_be_referred_to(session: Session, project: Path, tmp_path: Path) -> None:
-    """No path upwards, no absolute path elsewhere, no link on the way or at the end, no folder, no pipe."""
+    """No path upwards, no absolute path elsewhere, no symlink in or at the end of a path, no folder, no pipe."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "x").write_text("x")
@@ -105,8 +105,8 @@ def test_nothing_outside_can_be_referred_to(session: Session, project: Path, tmp
     assert session.version == version
 
 
-def test_a_project_reached_by_a_link_still_knows_its_files(project: Path, tmp_path: Path) -> None:
-    """A link above the project's folder is the user's own way to it, and no way out."""
+def test_a_project_reached_through_a_symlink_finds_its_files(project: Path, tmp_path: Path) -> None:
+    """A symlink above the project's folder is allowed: it does not lead out of the project."""
     (tmp_path / "short").symlink_to(project)
     (project / "a").write_text("x")
     session = holdfast.open(str(project)).start("Ship it")
@@ -115,15 +115,15 @@ def test_a_project_reached_by_a_link_still_knows_its_files(project: Path, tmp_pa
 
 
 @pytest.mark.parametrize("text", [t for t in TEXTS if t.strip()], ids=lambda text: ascii(text[:20]))
-def test_a_message_comes_back_unchanged(session: Session, text: str) -> None:
-    """A message of any text and length is the same when it is read again, by another process too."""
+def test_a_message_round_trips(session: Session, text: str) -> None:
+    """A message of any text and length is the same when read again, also by another process."""
     session.add_message("user", text)
     again = holdfast.open(session.workspace.where).session(session.id)
     assert [message.text for message in again.recent()] == [text]
 
 
 def test_a_long_message_is_a_file_and_the_state_stays_small(session: Session, project: Path) -> None:
-    """Its text is in the context folder, not in the segment; changing the file is noticed."""
+    """Its text is in the context folder, not in the segment; a change of the file is detected."""
     text = "long " * 10_000
     session.add_message("tool", text, tool="grep")
     (message,) = session.state["messages"]["recent"]
@@ -143,7 +143,7 @@ def test_a_long_message_is_a_file_and_the_state_stays_small(session: Session, pr
 
 
 def test_where_there_are_no_folders_the_log_keeps_all(project: Path) -> None:
-    """On an engine without folders a long message is whole in the log."""
+    """On an engine without folders a long message is complete in the log."""
     session = holdfast.open("memory:").start("Ship it")
     text = "long " * 10_000
     session.add_message("user", text)
@@ -155,7 +155,7 @@ def test_where_there_are_no_folders_the_log_keeps_all(project: Path) -> None:
 
 
 def test_the_last_messages_and_a_summary_of_the_others(session: Session) -> None:
-    """The state has twenty; a summary takes the place of all but those that are kept, and of the one before."""
+    """The state has twenty; a summary replaces all but those that are kept, and the previous summary."""
     for number in range(30):
         session.add_message("user", f"message {number}")
     assert [m["text"] for m in session.state["messages"]["recent"]] == [f"message {n}" for n in range(10, 30)]
@@ -171,8 +171,8 @@ def test_the_last_messages_and_a_summary_of_the_others(session: Session) -> None
     assert session.state["registers"]["summary"]["rivals"] == []
 
 
-def test_messages_that_cannot_be_kept_leave_nothing_behind(session: Session, project: Path) -> None:
-    """An empty text, an endless role or text, half of a surrogate pair, a summary of nothing: no file, no commit."""
+def test_refused_messages_leave_nothing(session: Session, project: Path) -> None:
+    """An empty text, an overlong role or text, a lone surrogate, a summary of nothing: no file, no commit."""
     version = session.version
     for role, text in (
         ("", "x"),
@@ -205,7 +205,7 @@ def test_a_long_message_with_the_same_operation_is_one_commit(session: Session, 
 
 
 def test_the_file_of_a_message_is_durable_before_its_commit(project: Path) -> None:
-    """The bytes are synced before the name is there, and every folder up to the project's after it."""
+    """The bytes are synced before the name exists, and every folder up to the project's after it."""
     calls: list[tuple[str, str]] = []
 
     class Recorder(Wrapped):
@@ -222,18 +222,18 @@ def test_the_file_of_a_message_is_durable_before_its_commit(project: Path) -> No
             super().sync_folder(path)
 
     folder = project / ".state" / "sessions" / "alice" / "2026-01-21-a1b2c3d4"
-    beside = Beside(str(project), str(folder), Recorder(posix))
-    path = beside.write_context("message-1.txt", b"text")
+    attachments = Attachments(str(project), str(folder), Recorder(posix))
+    path = attachments.write_context("message-1.txt", b"text")
     assert calls[:2] == [("sync", ""), ("rename", "message-1.txt")]
     above = ["context", folder.name, "alice", "sessions", ".state", project.name]
     assert [name for call, name in calls[2:] if call == "folder"][-6:] == above
-    assert beside.read(path, 10) == b"text"
+    assert attachments.read(path, 10) == b"text"
 
 
 def test_a_context_folder_that_is_a_link_is_not_written_into(
     session: Session, project: Path, tmp_path: Path
 ) -> None:
-    """A long message never leaves the workspace by a link."""
+    """A long message is never written through a symlink."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (project / ".state" / session.stream / "context").symlink_to(outside)

@@ -1,4 +1,4 @@
-"""Handoffs: one claimant, a second sees who has it, consumed by the first confirmed step."""
+"""Handoffs: one claimant, a second sees who it is, consumed by the first confirmed step."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def test_the_first_confirmed_step_of_the_claimant_consumes_a_handoff(project: Pa
     assert held["consumed_at"] == bob.state["updated"]
 
 
-def test_a_second_claimant_is_refused_and_told_who_has_it(project: Path) -> None:
-    """The refusal names the holder and writes nothing; taking over is possible only on purpose."""
+def test_a_second_claimant_is_refused_with_the_holders_name(project: Path) -> None:
+    """The refusal names the holder and writes nothing; only `--take-over` takes it."""
     handed_off()
     first = as_("bob").claim()
     eve = as_("eve")
@@ -71,7 +71,7 @@ def test_a_second_claimant_is_refused_and_told_who_has_it(project: Path) -> None
 
 
 def test_there_must_be_something_to_claim(project: Path) -> None:
-    """A session that nobody handed off cannot be claimed; a new handoff can be claimed anew."""
+    """A session without a handoff cannot be claimed; a new handoff can be claimed again."""
     session = holdfast.open(by="ann").start("Ship it")
     with pytest.raises(NotFound, match="has no handoff"):
         session.claim()
@@ -83,7 +83,7 @@ def test_there_must_be_something_to_claim(project: Path) -> None:
 
 
 def test_of_eight_processes_one_wins(project: Path) -> None:
-    """Processes that claim at the same moment on one store: exactly one has it, all others are told who."""
+    """Processes that claim concurrently on one store: exactly one succeeds, all others see who."""
     handed_off()
     program = (
         "import sys, holdfast\n"
@@ -120,7 +120,7 @@ def clone_of(project: Path, target: Path) -> Path:
 
 
 def exchange(one: Path, other: Path) -> None:
-    """What a merge of two branches does: each gets the segments of the other."""
+    """What a merge of two branches does: each gets the other's segments."""
     for source, target in ((one, other), (other, one)):
         for segment in (source / ".state").rglob("*.jsonl"):
             copy = target / ".state" / segment.relative_to(source / ".state")
@@ -160,8 +160,8 @@ def _views(state: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def test_a_handoff_that_nobody_claimed_is_no_rival() -> None:
-    """Whichever of an unseen older claim and a newer handoff comes first in order, the newer one can be claimed."""
+def test_an_unclaimed_handoff_is_no_rival() -> None:
+    """Whatever the order of a concurrent older claim and a newer handoff, the newer one can be claimed."""
     for winner, rival in (
         ("H-1 by bob at aaaaaaaa", "H-2 by nobody"),
         ("H-2 by nobody", "H-1 by bob at aaaaaaaa"),
@@ -174,10 +174,10 @@ def test_a_handoff_that_nobody_claimed_is_no_rival() -> None:
         assert event.data["claimant"] == "eve"
 
 
-def test_an_unseen_claim_of_an_older_handoff_is_shown_but_holds_nobody_up(
+def test_a_concurrent_claim_of_an_older_handoff_is_shown_and_blocks_nothing(
     project: Path, tmp_path: Path
 ) -> None:
-    """One clone claims while the other hands off again: both facts are visible, and the new handoff can be claimed."""
+    """One clone claims while the other hands off again: both are visible, and the new handoff can be claimed."""
     session = handed_off()
     name = session.id
     other = clone_of(project, tmp_path / "clone")
@@ -197,7 +197,7 @@ def test_an_unseen_claim_of_an_older_handoff_is_shown_but_holds_nobody_up(
 def test_the_command_line_claims_and_says_who_has_it(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`handoff`, `resume --claim` and a second `resume --claim` by somebody else, as a user sees them."""
+    """`handoff`, `resume --claim` and a second `resume --claim` by another agent, as a user sees them."""
     handed_off().workspace.close()
     monkeypatch.setenv("HOLDFAST_AGENT", "bob")
     assert main(["resume", "--claim"]) == 0
@@ -239,7 +239,7 @@ COMMANDS: list[Callable[[Session, int], object]] = [
 
 @pytest.mark.parametrize("seed", range(6))
 def test_clones_with_the_same_commits_show_the_same_bytes(project: Path, tmp_path: Path, seed: int) -> None:
-    """Three clones do random things, meet in different orders, and in the end all their views are byte-identical."""
+    """Three clones make random changes, merge in different orders, and in the end all views are byte-identical."""
     import random
 
     dice = random.Random(seed)

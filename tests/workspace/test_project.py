@@ -32,8 +32,8 @@ def titles(items: Iterable[holdfast.BacklogItem]) -> list[str]:
     return [item.title for item in items]
 
 
-def test_ready_is_what_nothing_holds_up_by_priority(project_handle: Project) -> None:
-    """Dependencies, blocks and begun work are left out; the most urgent comes first, then the oldest."""
+def test_ready_lists_unblocked_items_by_priority(project_handle: Project) -> None:
+    """Waiting, blocked and started items are left out; the most urgent comes first, then the oldest."""
     backlog = project_handle
     first = backlog.add_item("design", priority="low", epic="v2", tags=["a", "b", "a"]).id
     backlog.add_item("build", priority="critical", depends_on=[first])
@@ -56,7 +56,7 @@ def test_ready_is_what_nothing_holds_up_by_priority(project_handle: Project) -> 
 
 
 def test_an_item_that_waits_cannot_be_started(project_handle: Project) -> None:
-    """The refusal names what it waits for and what is ready; nothing is written."""
+    """The refusal names its dependencies and what is ready; nothing is written."""
     first = project_handle.add_item("first").id
     second = project_handle.add_item("second", depends_on=["BL-1"]).id
     version = project_handle.version
@@ -93,7 +93,7 @@ def test_closing_twice_says_when_it_was_closed(project_handle: Project) -> None:
 
 
 def test_standing_orders_hold_until_lifted(project_handle: Project) -> None:
-    """An order is in the state in full, and gone after it was lifted; there is a limit to their number."""
+    """An order is in the state in full until it is lifted; their number is limited."""
     text = "Write it down first. " * 40
     given = project_handle.order(text)
     assert project_handle.state["orders"]["open"][given.id]["text"] == text
@@ -108,7 +108,7 @@ def test_standing_orders_hold_until_lifted(project_handle: Project) -> None:
 
 
 def test_controls_keep_the_last_twenty_and_count_all(project_handle: Project) -> None:
-    """The catch log in the state is bounded; who caught it is the actor unless somebody else is named."""
+    """The catch log in the state is bounded; who caught it is the actor unless another name is given."""
     for number in range(25):
         project_handle.caught("review", f"catch {number}", outcome="mended")
     project_handle.caught("lint", "last", caught_by="bob", notes="by hand")
@@ -131,7 +131,7 @@ def test_controls_keep_the_last_twenty_and_count_all(project_handle: Project) ->
 def test_a_fact_has_a_check_of_the_closed_set(
     project_handle: Project, check: dict[str, object] | None
 ) -> None:
-    """Each kind of check is kept, in plain form."""
+    """Each kind of check is stored in normal form."""
     receipt = project_handle.add_fact("it is so", check=check)
     kept = project_handle.state["facts"]["open"][receipt.id]["check"]
     assert kept == ({"file-exists": "src/app.py"} if check == {"file-exists": "./src//app.py"} else check)
@@ -168,14 +168,14 @@ def test_a_fact_has_a_check_of_the_closed_set(
     ids=ascii,
 )
 def test_any_other_check_is_refused(project_handle: Project, check: object) -> None:
-    """What is not a check of the closed set, or could be taken for an option or an expression, is not stored."""
+    """A check outside the closed set, or one that could be read as an option or an expression, is refused."""
     with pytest.raises(Refused):
         project_handle.add_fact("it is so", check=check)  # type: ignore[arg-type]
     assert project_handle.version == 0
 
 
 def test_the_number_of_facts_is_bounded(project_handle: Project) -> None:
-    """The fact after the last that fits is refused."""
+    """One fact beyond the limit is refused."""
     for number in range(fact.MOST):
         project_handle.add_fact(f"fact {number}")
     with pytest.raises(Refused, match="500 facts"):
@@ -197,7 +197,7 @@ def test_a_decision_of_the_project_is_like_one_of_a_session(workspace: Workspace
 
 
 def test_preferences_belong_to_the_user(workspace: Workspace) -> None:
-    """They are set, read, set again, listed and dropped; a value comes back as it was."""
+    """They are set, read, set again, listed and dropped; values round-trip."""
     me = workspace.me
     me.prefer("language", "en")
     me.prefer("tone", " $2 \u202e|`x`\r\n")
@@ -218,7 +218,7 @@ def test_preferences_belong_to_the_user(workspace: Workspace) -> None:
 
 
 def test_the_number_of_preferences_is_bounded(workspace: Workspace) -> None:
-    """A full list takes no new key; a dropped key makes room."""
+    """A full list refuses a new key; dropping one makes room."""
     me = workspace.me
     for number in range(preference.MOST):
         me.prefer(f"key{number}", "x")
@@ -230,7 +230,7 @@ def test_the_number_of_preferences_is_bounded(workspace: Workspace) -> None:
 
 @pytest.mark.parametrize("text", [t for t in TEXTS if t.strip()], ids=lambda text: ascii(text[:20]))
 def test_every_text_is_unchanged_in_the_log(project: Path, text: str) -> None:
-    """What a command takes is in the log as it was given, or it is refused for its size."""
+    """A command's text is in the log unchanged, or refused for its size."""
     handle = holdfast.open(str(project)).project
     for act in (
         lambda: handle.add_item(text),

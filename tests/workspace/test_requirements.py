@@ -1,4 +1,4 @@
-"""Requirements of the source documents that no other test shows by itself; docs/coverage.md names them."""
+"""Requirements of the source documents that no other test covers; docs/coverage.md names them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_sessions_share_no_file(workspace: holdfast.Workspace, project: Path) ->
 
 
 def test_users_have_folders_of_their_own(project: Path) -> None:
-    """A session lies under its user, and the users' folders have nothing in common."""
+    """A session is in its user's folder, and the users' folders share nothing."""
     for user in ("ann", "bob"):
         with holdfast.open(project, user=user) as workspace:
             work(workspace.start("g"))
@@ -64,7 +64,7 @@ def test_users_have_folders_of_their_own(project: Path) -> None:
 
 
 def test_the_pointer_changes_only_with_the_session(workspace: holdfast.Workspace) -> None:
-    """No command on a session touches the pointer; switching does, and it names nothing but the session."""
+    """No command on a session touches the pointer; switching does, and it names only the session."""
     first = workspace.start("one")
     pointer = Path(workspace.where) / "local" / "current"
     before = pointer.stat().st_mtime_ns, pointer.read_bytes()
@@ -76,7 +76,7 @@ def test_the_pointer_changes_only_with_the_session(workspace: holdfast.Workspace
 
 
 def test_the_readme_explains_the_folder(project: Path) -> None:
-    """Purpose, form of the ids, layout, and what becomes of old sessions are in the README that init makes."""
+    """Purpose, form of the ids, layout, and the retention of old sessions are in the README that init writes."""
     text = (project / ".state" / "README.md").read_text()
     for word in (
         "memory",
@@ -105,7 +105,7 @@ def test_phases_have_times_of_entering_and_leaving(workspace: holdfast.Workspace
 def test_questions_by_several_criteria(
     workspace: holdfast.Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Decisions by one agent, of the last days, about a word: one question, and each criterion narrows it."""
+    """Decisions by one agent, of the last days, about a word: one query, and each criterion narrows it."""
     session = workspace.start("g")
     where = workspace.where
     day = 86_400_000
@@ -177,7 +177,7 @@ def test_fifty_thousand_items(workspace: holdfast.Workspace) -> None:
 
 
 def test_a_compaction_leaves_what_governs_alone(workspace: holdfast.Workspace) -> None:
-    """Decisions, risks, blockers, next actions and legal reviews are the same after any number of compactions."""
+    """Decisions, risks, blockers, next actions and legal reviews are unchanged after any number of compactions."""
     session = workspace.start("g")
     work(session)
     session.add_risk("r")
@@ -202,7 +202,7 @@ def test_the_summary_of_a_discussion_is_kept(workspace: holdfast.Workspace) -> N
 
 
 def test_local_notes_can_be_lost(workspace: holdfast.Workspace, project: Path) -> None:
-    """Without local/ (pointer, snapshots, keys) everything is read, and work goes on."""
+    """Without local/ (pointer, snapshots, keys) everything is readable, and work continues."""
     session = workspace.start("g")
     work(session)
     before = session.state
@@ -216,7 +216,7 @@ def test_local_notes_can_be_lost(workspace: holdfast.Workspace, project: Path) -
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o755])
 def test_a_page_keeps_its_permissions(workspace: holdfast.Workspace, project: Path, mode: int) -> None:
-    """A file of the project in which holdfast changes something has the permissions that it had."""
+    """A project file that holdfast changes keeps its permissions."""
     page = project / "AGENTS.md"
     page.write_text("# Mine\n")
     page.chmod(mode)

@@ -27,7 +27,7 @@ def workspace(request: pytest.FixtureRequest, project: Path) -> Workspace:
 
 
 def test_a_decision_is_open_until_it_is_settled(workspace: Workspace) -> None:
-    """A decision has an id at once, is listed by recover, and no longer after its outcome is written."""
+    """A decision has an id immediately, and recover lists it until its outcome is recorded."""
     session = workspace.start("Ship it")
     receipt = session.decide(
         "Use SQLite", because="one file", action="migrate", alternatives=["JSON"], revisit_when="2 GB"
@@ -57,7 +57,7 @@ def test_settling_twice_is_refused_and_says_when_it_was_settled(workspace: Works
 
 
 def test_acting_settles_on_exit_and_fails_on_an_exception(workspace: Workspace) -> None:
-    """The decision is there before the block, its outcome after it, whichever way the block ends."""
+    """The decision is recorded before the block, its outcome after it, however the block ends."""
     session = workspace.start("Ship it")
     with session.acting("Deploy", because="green") as act:
         assert act.id in session.state["decisions"]["open"]
@@ -73,8 +73,8 @@ def test_acting_settles_on_exit_and_fails_on_an_exception(workspace: Workspace) 
 @pytest.mark.parametrize(
     "text", [text for text in TEXTS if text.strip()], ids=range(len([t for t in TEXTS if t.strip()]))
 )
-def test_every_text_comes_back_unchanged(workspace: Workspace, text: str) -> None:
-    """User text goes into the log and comes out of it byte for byte."""
+def test_every_text_round_trips(workspace: Workspace, text: str) -> None:
+    """User text is stored and read back byte for byte."""
     session = workspace.start("texts")
     session.note(text)
     session.decide(text, because=text, action=text)
@@ -106,7 +106,7 @@ def test_expect_refuses_a_stale_version(workspace: Workspace) -> None:
 
 
 def test_update_retries_until_it_wins(workspace: Workspace) -> None:
-    """A change that lost a race is made again on the new state."""
+    """A change that lost a race is repeated on the new state."""
     session = workspace.start("count")
     rival = workspace.session(session.id)
     tries = []
@@ -125,7 +125,7 @@ def test_update_retries_until_it_wins(workspace: Workspace) -> None:
     assert session.version == version, "the second command was refused before the first was written"
 
 
-def test_state_at_a_version_and_at_a_moment(workspace: Workspace) -> None:
+def test_state_at_a_version_and_at_a_timestamp(workspace: Workspace) -> None:
     """The past is a prefix of the log; the difference between two points names what changed."""
     session = workspace.start("then", phases=["plan", "build"])
     session.note("one")
@@ -157,7 +157,7 @@ def test_phases_keep_their_declared_order(workspace: Workspace) -> None:
 
 
 def test_own_events_are_kept_and_folded_by_the_program(workspace: Workspace) -> None:
-    """record keeps any JSON object; project folds only the program's own events."""
+    """record stores any JSON object; project folds only the program's own events."""
     session = workspace.start("own")
     for n in (1, 2, 3):
         session.record("x.count", {"n": n})
@@ -169,7 +169,7 @@ def test_own_events_are_kept_and_folded_by_the_program(workspace: Workspace) -> 
 
 
 def test_several_own_events_are_one_commit(workspace: Workspace) -> None:
-    """record_all keeps all events or none, in order, as one commit."""
+    """record_all stores all events or none, in order, as one commit."""
     session = workspace.start("own")
     before = session.version
     receipt = session.record_all((f"x.step{n}", {"n": n}) for n in range(5))
@@ -184,7 +184,7 @@ def test_several_own_events_are_one_commit(workspace: Workspace) -> None:
 
 @pytest.mark.parametrize("levels", [1, 31, 32, 33, 34, 100, 5_000])
 def test_the_deepest_data_that_is_kept(workspace: Workspace, levels: int) -> None:
-    """Data of 32 levels is kept, of one more refused, however the levels are made; many brackets alone are no depth."""
+    """Data of 32 levels is stored, of one more refused, whatever the levels are; many brackets alone are no depth."""
     session = workspace.start("depth")
     for wrap in (lambda inner: {"a": inner}, lambda inner: [inner]):
         deep: object = {"a": 1}
@@ -219,10 +219,10 @@ def test_too_large_and_too_deep_are_refused_with_advice(workspace: Workspace) ->
     assert session.version == 1
 
 
-def test_sessions_are_found_by_id_prefix_letters_and_pointer(
+def test_sessions_are_found_by_id_prefix_suffix_and_pointer(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The pointer, HOLDFAST_SESSION, a full id, its beginning and its letters all find the session."""
+    """The pointer, HOLDFAST_SESSION, a full id, its prefix and its random part all find the session."""
     first = workspace.start("first")
     second = workspace.start("second")
     assert workspace.session().id == second.id
@@ -252,7 +252,7 @@ def test_state_of_a_long_session_stays_small(workspace: Workspace) -> None:
 def test_no_workspace_and_no_session_say_what_to_do(
     tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The search ends at the git root; the error says how to begin."""
+    """The search ends at the git root; the error says how to start."""
     with pytest.raises(NoSession) as no_session:
         holdfast.open().session()
     assert "holdfast start" in hints.text(no_session.value.hint)
@@ -305,7 +305,7 @@ def test_a_forked_child_and_its_parent_do_not_share_a_lock(project: Path) -> Non
 
 
 def test_a_dropped_workspace_leaves_no_file_open(project: Path) -> None:
-    """Who forgets to close a workspace loses nothing but time: its files are closed with it."""
+    """A workspace that was not closed loses nothing: its files are closed with it."""
     session_id = holdfast.open(project).start("Ship it").id
     gc.collect()
     if not os.path.isdir("/proc/self/fd"):

@@ -1,4 +1,4 @@
-"""Views: made from the state, sealed, never over a person's edit."""
+"""Views: generated from the state, sealed, never over a person's edit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def view(project: Path, session: holdfast.Session, name: str) -> Path:
 
 
 def test_views_follow_every_commit(project: Path) -> None:
-    """After a command the views show it; a second look changes no byte."""
+    """After a command the views show it; a second publish changes no byte."""
     with holdfast.open() as workspace:
         session = workspace.start("sealed: tricky goal")
         session.decide("A", because="b")
@@ -29,7 +29,7 @@ def test_views_follow_every_commit(project: Path) -> None:
 
 
 def test_broken_and_missing_views_heal(project: Path) -> None:
-    """Empty, garbage, conflicted and missing views are made anew by the next command."""
+    """The next command regenerates empty, garbage, conflicted and missing views."""
     with holdfast.open() as workspace:
         session = workspace.start("heal")
     good = view(project, session, "STATE.md").read_bytes()
@@ -44,7 +44,7 @@ def test_broken_and_missing_views_heal(project: Path) -> None:
 
 
 def test_an_edited_view_is_left_alone_and_reported(project: Path) -> None:
-    """What a person wrote into a view is neither reverted nor silently ignored."""
+    """A person's edit of a view is neither reverted nor silently ignored."""
     with holdfast.open() as workspace:
         session = workspace.start("edit me")
     path = view(project, session, "STATE.md")
@@ -58,8 +58,8 @@ def test_an_edited_view_is_left_alone_and_reported(project: Path) -> None:
     assert path.read_text() == edited
 
 
-def test_a_stale_view_of_an_older_commit_is_made_anew(project: Path) -> None:
-    """A view that git or a backup brought back is intact but old: it is replaced."""
+def test_a_stale_view_of_an_older_commit_is_regenerated(project: Path) -> None:
+    """A view that git or a backup restored is intact but old: it is replaced."""
     with holdfast.open() as workspace:
         session = workspace.start("old")
     path = view(project, session, "state.json")

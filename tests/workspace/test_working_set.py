@@ -1,4 +1,4 @@
-"""The snapshot's first line answers what is asked most, and always says what the whole state says."""
+"""The snapshot's first line answers the most frequent queries, and always agrees with the whole state."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def check(session: Session) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_first_line_says_what_the_state_says(project: Path, seed: int) -> None:
-    """After any commands, with and without commits since the snapshot, both ways to ask give the same answer."""
+    """After any commands, with and without commits since the snapshot, both give the same answer."""
     dice = random.Random(seed)
     workspace = holdfast.open()
     session = workspace.start("Work")
@@ -56,7 +56,7 @@ def test_the_first_line_says_what_the_state_says(project: Path, seed: int) -> No
 
 
 def test_an_archived_session_is_known_by_the_first_line(project: Path) -> None:
-    """Commands refuse an archived session also before they have looked at its state."""
+    """Commands refuse an archived session even before they have parsed its state."""
     with holdfast.open() as workspace:
         session = workspace.start("Work")
         session.note("one")

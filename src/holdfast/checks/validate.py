@@ -12,7 +12,7 @@ from holdfast.checks.finding import Finding, Rule
 from holdfast.checks.tree import SESSION_STATE, Tree
 from holdfast.errors import NotFound
 from holdfast.workspace import soundness
-from holdfast.workspace.project_files import beside
+from holdfast.workspace.project_files import project_folder_of
 
 if TYPE_CHECKING:
     from holdfast.workspace.workspace import Workspace
@@ -52,7 +52,7 @@ def validate_workspace(workspace: Workspace) -> list[Finding]:
 
 def _session_states(where: str) -> Iterator[Finding]:
     """Every ``session-state.json`` of the project that the workspace is in, such as ``state/session-state.json``."""
-    folder = beside(where)
+    folder = project_folder_of(where)
     for file in Tree(folder.root).files if folder is not None else ():
         if file.name == SESSION_STATE:
             yield from _file(CONTRACT, "session-state", file.path, file.data)

@@ -17,7 +17,7 @@ from functools import lru_cache
 from holdfast.core import ids
 from holdfast.core.hashing import blake2b
 from holdfast.errors import Damaged, Newer, Refused, TooLarge
-from holdfast.typed import Any, NoReturn, Record, made
+from holdfast.typed import Any, NoReturn, Record, new_record
 
 FORMAT = 1
 ORIGINS = ("human", "agent", "tool", "import")
@@ -245,7 +245,7 @@ def _too_long(body: bytes) -> TooLarge:
 def commit_of(draft: Draft, commit_id: str, at: str, line_sum: str) -> Commit:
     """The commit that a draft became."""
     events, by, origin, op = draft
-    return made(Commit, (commit_id, at, by, origin, op, events, line_sum))
+    return new_record(Commit, (commit_id, at, by, origin, op, events, line_sum))
 
 
 def rechained(line: bytes, previous: str) -> tuple[bytes, str]:
@@ -341,8 +341,8 @@ def decode(line: bytes) -> Commit:
         record, end = _scan(text, 0)
         if end != len(text):
             raise ValueError("something follows its end")
-        events = tuple([made(Event, (e["type"], e["data"], e["v"])) for e in record["events"]])
+        events = tuple([new_record(Event, (e["type"], e["data"], e["v"])) for e in record["events"]])
         by, origin, op = record["by"], record["origin"], record.get("op")
-        return made(Commit, (record["id"], record["at"], by, origin, op, events, record["sum"]))
+        return new_record(Commit, (record["id"], record["at"], by, origin, op, events, record["sum"]))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, StopIteration) as error:
         raise Damaged(f"A commit cannot be decoded: {error}.") from None

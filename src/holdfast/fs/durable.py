@@ -46,7 +46,7 @@ def read_range(fs: FileSystem, fd: int, start: int, end: int) -> bytes:
 
 
 def make_folders(fs: FileSystem, path: str) -> None:
-    """Make a folder and its missing parents. Their names are not yet durable: see ``fsync_dirs``."""
+    """Create a folder and its missing parents. Their names are not yet durable: see ``fsync_dirs``."""
     missing = []
     while True:
         try:
@@ -61,13 +61,13 @@ def make_folders(fs: FileSystem, path: str) -> None:
         try:
             fs.make_folder(folder)
         except FileExistsError:
-            pass  # another process was faster
+            pass  # another process created it first
 
 
 def fsync_dirs(fs: FileSystem, folder: str, top: str) -> None:
     """Make the names of a new file and of all its folders up to ``top`` durable (I3).
 
-    Every level is synced, also those that existed: the process that made them may have died before it could.
+    Every level is synced, including existing ones: the process that created them may have died before it could.
     """
     while True:
         fs.sync_folder(folder)
@@ -77,7 +77,7 @@ def fsync_dirs(fs: FileSystem, folder: str, top: str) -> None:
 
 
 def names_in(fs: FileSystem, folder: str) -> list[str]:
-    """The names in a folder, sorted; none if it is not there."""
+    """The names in a folder, sorted; none if it does not exist."""
     try:
         return sorted(fs.names(folder))
     except (FileNotFoundError, NotADirectoryError):
@@ -94,10 +94,10 @@ def replace(
     mode: int | None = None,
     by_way_of: str = "",
 ) -> None:
-    """Put ``data`` in the place of whatever is at ``path``: temp file in the same folder, then rename (I4).
+    """Replace the file at ``path`` with ``data``: temp file in the same folder, then rename (I4).
 
     Readers see the old bytes or the new ones, never a mixture. ``durable`` syncs the data before the rename
-    and the folder after it; a derived file does without, because it can be made again. ``tag`` makes the
+    and the folder after it; a derived file does without, because it can be regenerated. ``tag`` makes the
     temp name unique among writers. With a ``mode`` the file gets exactly that one; without, it keeps the permissions
     of the file that it replaces, and its owner where that is permitted. ``by_way_of`` is another folder for the temp
     file, on the same file system.
@@ -105,7 +105,7 @@ def replace(
     folder, name = os.path.split(path)
     temp = os.path.join(by_way_of or folder, f".{name}{TEMP_MARK}{tag}")
     replaced = _regular_file(fs, path) if mode is None else None
-    first = 0o600 if mode is not None else 0o644  # until it has its own
+    first = 0o600 if mode is not None else 0o644  # until it gets its final mode
     if replaced is not None:
         first = replaced.st_mode & 0o777
     try:
@@ -136,7 +136,7 @@ def replace(
 
 
 def _regular_file(fs: FileSystem, path: str) -> os.stat_result | None:
-    """The file at a path; None if there is none, or a link or a folder."""
+    """The status of the regular file at a path; None if there is none, or if it is a link or a folder."""
     try:
         found = fs.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -147,7 +147,7 @@ def _regular_file(fs: FileSystem, path: str) -> os.stat_result | None:
 def _keep_access(fs: FileSystem, fd: int, replaced: os.stat_result) -> None:
     """Give a new file the permissions and the owner of the one that it replaces.
 
-    Most users may not give a file away: then it is theirs, as it is with every editor.
+    Most users may not change a file's owner: then the file is theirs, as with every editor.
     """
     own = fs.stat_handle(fd)
     if (own.st_uid, own.st_gid) != (replaced.st_uid, replaced.st_gid):

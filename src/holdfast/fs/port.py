@@ -1,8 +1,8 @@
-"""The few file calls that holdfast allows itself.
+"""The few file calls that holdfast uses.
 
-Everything that the files engine does to a disk goes through one object with these methods, so that each
-call can be recorded, made to fail, or replayed into every state that a power cut may leave. Paths are
-absolute strings, file handles are plain descriptors, and errors are ``OSError`` as the system gave them.
+Everything that the files engine does to a disk goes through one object with these methods, so that each call can be
+recorded, made to fail, or replayed into every state that a power cut may leave. Paths are absolute strings, file
+handles are plain descriptors, and errors are ``OSError`` as the system raised them.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from holdfast.typed import Protocol
 __all__ = ["LOCK_EX", "LOCK_UN", "RWF_DSYNC", "SEEK_END", "FileSystem"]
 
 RWF_DSYNC = getattr(os, "RWF_DSYNC", 0)
-"""How a journal is written; 0 where a system knows no such way, and a sync follows instead."""
+"""The flag for writing a journal; 0 if the system does not have it, and a sync follows instead."""
 
 
 class FileSystem(Protocol):
-    """What the files engine may ask of an operating system."""
+    """The calls that the files engine may make to an operating system."""
 
     def open(self, path: str, flags: int, mode: int = 0o644) -> int:
-        """Open without following a link in the last part of the path; a new file gets the mode."""
+        """Open without following a symlink in the last part of the path; a new file gets the mode."""
 
     def set_mode(self, fd: int, mode: int) -> None:
-        """Give the handle's file exactly this mode, whatever the umask took away."""
+        """Set the mode of the handle's file exactly, regardless of the umask."""
 
     def set_owner(self, fd: int, user: int, group: int) -> None:
-        """Give the handle's file this owner and group; not everybody may."""
+        """Set owner and group of the handle's file, if permitted."""
 
     def close(self, fd: int) -> None:
-        """Give the handle back."""
+        """Close the handle."""
 
     def read(self, fd: int, size: int, offset: int) -> bytes:
         """Up to ``size`` bytes at ``offset``; fewer at the end of the file."""
@@ -41,11 +41,11 @@ class FileSystem(Protocol):
         """Append to a handle that was opened with ``O_APPEND``; may write fewer bytes than asked."""
 
     def write_at(self, fd: int, data: bytes, offset: int) -> int:
-        """Overwrite in place. Only for what may be lost, such as notes: never for history."""
+        """Overwrite in place. Only for what may be lost, such as caches: never for history."""
 
     def truncate(self, fd: int, size: int) -> None:
-        """Cut the file. Only for a torn tail, under the lock, after the tail was saved aside, and for room that could
-        not be made."""
+        """Truncate the file. Only for a torn tail, under the lock, after the tail was saved to quarantine, and for a
+        failed preallocation."""
 
     def sync(self, fd: int) -> None:
         """Return when the file's bytes and length are on the disk."""
@@ -66,7 +66,7 @@ class FileSystem(Protocol):
         """Remove a name."""
 
     def make_folder(self, path: str) -> None:
-        """Make one folder; ``FileExistsError`` where it exists."""
+        """Create one folder; ``FileExistsError`` if it exists."""
 
     def remove_folder(self, path: str) -> None:
         """Remove an empty folder."""
@@ -75,22 +75,21 @@ class FileSystem(Protocol):
         """The names in a folder, in no special order."""
 
     def stat(self, path: str) -> os.stat_result:
-        """What is at the path, not following a link in the last part."""
+        """The status of the file at the path, without following a symlink in the last part."""
 
     def exists(self, path: str) -> bool:
-        """Whether something is at the path, for where nothing mostly is: ``stat`` would have to raise an error."""
+        """Whether something is at the path, for paths where usually nothing is: ``stat`` would raise an error."""
 
     def stat_handle(self, fd: int) -> os.stat_result:
         """The status of the open file."""
 
     def seek(self, fd: int, offset: int, whence: int) -> int:
-        """Only ever to ``SEEK_END``: the length of the handle's file, without a look at its times. A kernel that was
-        asked for them must give the next write a time of its own, and writing that down costs more than all else that
-        an append does."""
+        """Only ever to ``SEEK_END``: the length of the handle's file, without reading its times. After they were read,
+        the kernel must give the next write a new timestamp, and storing that costs more than the rest of an append."""
 
     def lock(self, fd: int, how: int) -> None:
-        """Wait for the kernel lock on the handle's file (``LOCK_EX``), which dies with its holder, or give it back
+        """Wait for the kernel lock on the handle's file (``LOCK_EX``), which ends with its holder, or release it
         (``LOCK_UN``)."""
 
     def try_lock(self, fd: int) -> bool:
-        """Take the kernel lock on the handle's file if nobody has it."""
+        """Take the kernel lock on the handle's file if it is free."""

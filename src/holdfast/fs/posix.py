@@ -1,7 +1,6 @@
 """The real file calls, on Linux and macOS: this module is the port, bound to the operating system.
 
-A module and not an object: its calls are the most frequent ones of all, and the interpreter finds a module's names at
-once.
+A module and not an object: these are the most frequent calls of all, and looking up a module's names is fast.
 """
 
 from __future__ import annotations
@@ -95,5 +94,5 @@ def try_lock(fd: int) -> bool:
 
 
 def make_executable(path: str) -> None:
-    """Let a program that was just written be run."""
-    os.chmod(path, 0o755)  # noqa: S103 - a hook that git runs for everybody who may use the repository
+    """Make a newly written program executable."""
+    os.chmod(path, 0o755)  # noqa: S103 - a hook that git runs for every user of the repository

@@ -1,7 +1,7 @@
-"""Who a process is, so that another one can tell later whether it is still there.
+"""Identifying a process, so that another one can tell later whether it is still running.
 
-A process id alone is given again after its process ended; with the start time, on one boot of one machine, it
-is unique. A stopped or slow process is still there: no timer is asked.
+A process id alone can be reused; with the start time, on one boot of one machine, it is unique. A stopped or slow
+process still counts as running: no timeout is involved.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ class Process(Record):
 
     host: str
     boot: str
-    """Changes with every start of the machine; empty where the system does not say."""
+    """Changes with every boot; empty if the system does not report it."""
     space: str
-    """The namespace in which the process id counts: containers on one machine have their own."""
+    """The process id namespace: containers on one machine have their own."""
     pid: int
     start: str
-    """When it started, in the system's own words; empty where the system does not say."""
+    """When it started, as the system reports it; empty if it does not."""
 
 
 def _read(fs: FileSystem, path: str) -> str:
@@ -45,10 +45,10 @@ def _read(fs: FileSystem, path: str) -> str:
 
 
 def start_of(pid: int, fs: FileSystem = posix) -> str | None:
-    """When a process of this machine started; None if there is no such process, empty if nobody can say."""
+    """When a process of this machine started; None if there is no such process, empty if unknown."""
     text = _read(fs, f"{_PROC}/{pid}/stat")
     if text:
-        # The name in parentheses may hold anything; fields count from after it: state first, start as the 20th.
+        # The name in parentheses may contain anything; fields count from after it: state first, start as the 20th.
         fields = text.rpartition(")")[2].split()
         return None if fields[0] in "ZX" else fields[19]
     try:
@@ -72,9 +72,9 @@ def identify(pid: int | None = None) -> Process:
 
 
 def agent() -> Process:
-    """The process behind a command: HOLDFAST_PID, else the leader of the terminal or shell that it runs in.
+    """The process that runs a command: HOLDFAST_PID, else the leader of its terminal or shell session.
 
-    A command itself ends at once; whoever types or sends commands stays.
+    A command itself exits at once; the process that issues commands stays.
     """
     given = os.environ.get("HOLDFAST_PID", "")
     if given.isdigit() and start_of(int(given)) is not None:
@@ -86,8 +86,8 @@ def agent() -> Process:
 
 
 def program() -> Process:
-    """The program that runs this command, through a shell or directly: HOLDFAST_PID, else the nearest parent that
-    is no shell."""
+    """The program that runs this command, through a shell or directly: HOLDFAST_PID, else the nearest parent that is no
+    shell."""
     given = os.environ.get("HOLDFAST_PID", "")
     if given.isdigit() and start_of(int(given)) is not None:
         return identify(int(given))
@@ -101,14 +101,14 @@ def program() -> Process:
 
 
 def _named(pid: int) -> tuple[str, int]:
-    """The name of a process and its parent; empty and 0 where the system does not say."""
+    """The name of a process and its parent; empty and 0 if unknown."""
     name, _, rest = _read(posix, f"{_PROC}/{pid}/stat").partition("(")[2].rpartition(")")
     fields = rest.split()
     return name, int(fields[1]) if len(fields) > 1 else 0
 
 
 def is_kin(one: Process, other: Process) -> bool:
-    """Whether one process is the other, or has started it, by way of others perhaps."""
+    """Whether one process is the other or its ancestor."""
     if one[:3] != other[:3]:
         return False
     return one.pid == other.pid or one.pid in _above(other.pid) or other.pid in _above(one.pid)
@@ -122,8 +122,8 @@ def _above(pid: int) -> list[int]:
 
 
 def is_alive(process: Process, here: Process) -> bool | None:
-    """Whether a process is still there, as seen from process ``here``; None if that cannot be told from here."""
-    # The same boot is the same machine, whatever it is called now.
+    """Whether a process is still running, as seen from process ``here``; None if that is not visible from here."""
+    # The same boot is the same machine, whatever its name is now.
     if not process.boot or process.boot != here.boot:
         if process.host != here.host:
             return None

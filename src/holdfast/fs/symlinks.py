@@ -1,6 +1,6 @@
-"""Staying inside the workspace: a folder of it that is a link, or no folder, is refused before anything is done there.
+"""Staying inside the workspace: a workspace folder that is a symlink, or not a folder, is refused before any use.
 
-A repository that was cloned can hold links in any place, also where nothing of holdfast is in git.
+A cloned repository can contain symlinks anywhere, even where git tracks nothing of holdfast.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _passed: dict[str, int] = {}
 
 
 def reject_symlinks(fs: FileSystem, root: str, folder: str) -> None:
-    """Raise ``Forbidden`` if a part of ``folder`` (relative to ``root``) is there and is not a real folder.
+    """Raise ``Forbidden`` if a part of ``folder`` (relative to ``root``) exists and is not a real folder.
 
-    A command asks about the same few folders for every file, so each is looked at once, and again after a second.
+    A command checks the same few folders for every file, so each result is reused for a second.
     """
     path, now = root, monotonic_ns()
     for part in folder.split(os.sep):
@@ -38,5 +38,5 @@ def reject_symlinks(fs: FileSystem, root: str, folder: str) -> None:
 
 
 def forget_passed() -> None:
-    """Look at every folder again: a workspace is being opened."""
+    """Check every folder again: a workspace is being opened."""
     _passed.clear()

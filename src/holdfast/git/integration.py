@@ -1,4 +1,4 @@
-"""What git is told about a workspace: whether it tracks views, and, when asked for, a hook that names the session."""
+"""How a workspace configures git: whether views are tracked, and, on request, a hook that names the session."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ IGNORED_VIEWS = """\
 _TRAILER = "Holdfast-Session"
 HOOKS = ("prepare-commit-msg", "commit-msg")
 _SCISSORS = b"------------------------ >8 ------------------------"
-"""What git puts before the difference that it shows in an editor."""
+"""What git prints before the diff that it shows in an editor."""
 HOOK_LINE = "holdfast hook-commit-message"
 _HOOK = f"""\
 #!/bin/sh
@@ -48,7 +48,7 @@ def keep_views_local(root: str, fs: FileSystem = posix) -> bool:
 
 
 def track_views(root: str, fs: FileSystem = posix) -> bool:
-    """Have git see views; False if it does so already. Lines of the user's own stay."""
+    """Let git track views; False if it already does. The user's own lines stay."""
     text = _gitignore(root, fs)
     ours = set(IGNORED_VIEWS.splitlines())
     kept = [line for line in text.splitlines(keepends=True) if line.rstrip("\r\n") not in ours]
@@ -71,9 +71,9 @@ def _write_gitignore(root: str, text: str, fs: FileSystem) -> None:
 
 
 def exclude(common: str, name: str, fs: FileSystem = posix) -> None:
-    """Have this clone never add a page of its own to git by itself: one line in ``info/exclude``, appended once.
+    """Exclude a page from git in this clone: one line in ``info/exclude``, appended once.
 
-    A page that is tracked stays tracked. Where the git directory cannot be written, it is left as it is.
+    A page that is tracked stays tracked. A git directory that is not writable is left as it is.
     """
     path = os.path.join(common, "info", "exclude")
     try:
@@ -96,12 +96,12 @@ def exclude(common: str, name: str, fs: FileSystem = posix) -> None:
 
 
 def views_are_local(root: str) -> bool:
-    """Whether git is told to leave views alone."""
+    """Whether git ignores views."""
     return porcelain.ignores(root, f"sessions/anybody/any-session/{VIEWS[0]}")
 
 
 def untrack_views(root: str) -> list[str]:
-    """Have git forget the views that it tracks, also those in conflict; the files stay. Returns which."""
+    """Untrack the views that git tracks, including those in conflict; the files stay. Returns which."""
     tracked = [f":(glob){folder}/**/{view}" for folder in ("sessions", "history") for view in VIEWS]
     listed = sorted(set(porcelain.lines(root, "ls-files", "--", *tracked)))
     if listed:
@@ -111,7 +111,7 @@ def untrack_views(root: str) -> list[str]:
 
 def install_hook(root: str, fs: FileSystem = posix) -> str:
     """Install the hooks that name the session: prepare-commit-msg, and commit-msg for messages that are typed in an
-    editor. What somebody else wrote is left as it is. Returns what to say."""
+    editor. Existing hooks are left as they are. Returns the message to print."""
     git = find_repository(fs, os.path.dirname(root))
     if git is None:
         raise Refused("There is no git repository here.", hint="Run `git init` first.")
@@ -123,16 +123,16 @@ def install_hook(root: str, fs: FileSystem = posix) -> str:
             f"{path} is there already and was left as it is.",
             hint=f'Add this line to it: {HOOK_LINE} "$1"',
         )
-    told = f"Commits name their session: {path}"
+    message = f"Commits name their session: {path}"
     if not _install(typed, fs):
-        told += (
+        message += (
             f'\n{typed} was left as it is; for messages that you type, add this line to it: {HOOK_LINE} "$1"'
         )
-    return told
+    return message
 
 
 def _install(path: str, fs: FileSystem) -> bool:
-    """Install a hook; False if there is one of somebody else."""
+    """Install a hook; False if another one exists."""
     try:
         return HOOK_LINE in durable.read_whole(fs, path).decode("utf-8", "replace")
     except FileNotFoundError:
@@ -143,7 +143,7 @@ def _install(path: str, fs: FileSystem) -> bool:
 
 
 def add_trailer(root: str, message_file: str, trailer: str) -> bool:
-    """Add a trailer to a commit message, once. Not to an empty one: whoever leaves it empty wants no commit."""
+    """Add a trailer to a commit message, once. Not to an empty one, which means that no commit is wanted."""
     written = durable.read_whole(posix, message_file).partition(_SCISSORS)[0]
     if not (porcelain.run(root, "stripspace", "--strip-comments", data=written) or b"").strip():
         return False
@@ -163,15 +163,17 @@ def add_trailer(root: str, message_file: str, trailer: str) -> bool:
 def commits_of(
     root: str, session: str, limit: int, ids_in: Callable[[bytes], set[str]]
 ) -> list[dict[str, Any]]:
-    """The git commits that name a session in their trailer or that hold its segments, newest first, each with the
-    commits of the session that came with it. ``limit`` 0: all; ``ids_in``: the commits in the bytes of a segment."""
+    """The git commits that name a session in their trailer or hold its segments, newest first, each with the
+    session's commits that it added. ``limit`` 0: all; ``ids_in``: the commits in the bytes of a segment."""
     most = [f"--max-count={limit}"] if limit else []
     grep = ["--extended-regexp", f"--grep=^{_TRAILER}: .*{session}"]
     named = {e["commit"]: e for e in _logged(root, *most, *grep) if session in e["named"]}
     holding = {e["commit"]: e for e in _logged(root, *most, "--", f":(glob)events/**/{session}/**")}
     chosen = sorted((named | holding).values(), key=lambda entry: int(entry["time"]), reverse=True)
     chosen = chosen[:limit] if limit else chosen
-    held = _held(root, session, [entry["commit"] for entry in chosen if entry["commit"] in holding], ids_in)
+    held = _commits_by_git_commit(
+        root, session, [entry["commit"] for entry in chosen if entry["commit"] in holding], ids_in
+    )
     return [
         {
             **{key: entry[key] for key in ("commit", "at", "by", "subject")},
@@ -190,10 +192,10 @@ def _logged(root: str, *which: str) -> list[dict[str, str]]:
     return [dict(zip(keys, record, strict=True)) for record in records if len(record) == len(keys)]
 
 
-def _held(
+def _commits_by_git_commit(
     root: str, session: str, commits: list[str], ids_in: Callable[[bytes], set[str]]
 ) -> dict[str, list[str]]:
-    """The ids of a session's commits that each git commit brought."""
+    """The ids of a session's commits that each git commit added."""
     wanted = ("--raw", "--no-abbrev", "--no-renames", "--format=%H", "--root", "-r", "--stdin")
     lines = porcelain.lines(
         root,

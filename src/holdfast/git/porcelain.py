@@ -1,6 +1,6 @@
-"""Questions to git itself, by running it: only for rare commands (heal, doctor, resume, sessions --all).
+"""Queries that run git: only for rare commands (heal, doctor, resume, sessions --all).
 
-Everyday commands never come here: what they need is read from the git directory (see ``git.refs``).
+Everyday commands never run git: they read the git directory (see ``git.refs``).
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Iterable
 from holdfast.typed import Record
 
 _CONTEXT = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY")
-"""Set inside git's own hooks, for the command that runs the hook; we ask about the folder that we name."""
+"""Set inside git's hooks, for the command that runs the hook; our queries are about the folder that we name."""
 _UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD", "REVERT_HEAD")
 """What git is merging, if anything."""
 _TIMEOUT_S = 120
 _SLACK_S = 86_400
-"""Machines disagree about the time: look a day further back than the clock says."""
+"""Clocks of machines differ: search a day further back."""
 
 
 class Version(Record):
@@ -32,17 +32,17 @@ class Tree(Record):
 
     path: str
     branch: str
-    """Its branch, or the commit that is checked out; empty if git does not say."""
+    """Its branch, or the commit that is checked out; empty if unknown."""
 
 
 def run(folder: str, *arguments: str, data: bytes | None = None, check: bool = False) -> bytes | None:
-    """The output of a git command in ``folder``; None if it failed or there is no git."""
+    """The output of a git command in ``folder``; None if it failed or git is not installed."""
     import subprocess
 
     environment = {name: value for name, value in os.environ.items() if name not in _CONTEXT}
     environment |= {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
     try:
-        done = subprocess.run(  # noqa: S603 - fixed words, and paths behind "--"
+        done = subprocess.run(  # noqa: S603 - fixed words, and paths after "--"
             ["git", "-c", "core.quotePath=false", "-C", folder, *arguments],  # noqa: S607 - the user's git
             input=data if data is not None else b"",
             capture_output=True,
@@ -61,13 +61,13 @@ def lines(folder: str, *arguments: str, data: bytes | None = None) -> list[str]:
 
 
 def blob_ids(folder: str, paths: list[str]) -> list[str]:
-    """What git would call the content of each file; empty without git."""
+    """The blob id of each file's content; empty without git."""
     text = "\n".join(paths).encode("utf-8", "surrogateescape") + b"\n"
     return lines(folder, "hash-object", "--no-filters", "--stdin-paths", data=text) if paths else []
 
 
 def blobs_in_refs(folder: str, since_ms: int) -> set[str]:
-    """Every content that came into the history of any branch, tag, stash or worktree since a timestamp."""
+    """Every blob that was added to the history of any branch, tag, stash or worktree since a timestamp."""
     since = f"--since={max(0, since_ms // 1000 - _SLACK_S)}"
     found = lines(
         folder, "log", "--all", "-m", since, "--raw", "--no-abbrev", "--no-renames", "--format=", "--", "."
@@ -76,8 +76,8 @@ def blobs_in_refs(folder: str, since_ms: int) -> set[str]:
 
 
 def has_text(folder: str, paths: str, text: str, since_ms: int) -> bool:
-    """Whether a file that matches ``paths`` has had the text since a timestamp: in the index, or in a git commit that
-    a branch, tag, stash, worktree or reflog leads to."""
+    """Whether a file that matches ``paths`` has contained the text since a timestamp: in the index, or in a git commit
+    that a branch, tag, stash, worktree or reflog reaches."""
     if run(folder, "grep", "--cached", "-q", "-F", "-e", text, "--", paths) is not None:
         return True
     since = f"--since={max(0, since_ms // 1000 - _SLACK_S)}"
@@ -105,7 +105,7 @@ def versions(folder: str, path: str) -> list[Version]:
 
 
 def changed(folder: str, under: str) -> set[str]:
-    """Paths below ``under`` whose content is another one than in the index, also none, or than in HEAD."""
+    """Paths below ``under`` whose content differs from the index or from HEAD, including deleted files."""
     asked = (
         ("ls-files", "--modified", "-z", "--", under),
         ("diff-index", "--relative", "--name-only", "--diff-filter=M", "-z", "HEAD", "--", under),
@@ -120,7 +120,7 @@ def staged(folder: str, path: str) -> set[str]:
 
 
 def places(folder: str, blob: str) -> set[str]:
-    """Where a content lies in the trees of what is merged, as paths below ``folder``."""
+    """Where a content is in the trees that are being merged, as paths below ``folder``."""
     found = set()
     for rev in ("HEAD", *_UNDER_WAY, "refs/stash", "refs/stash^3"):
         for line in lines(folder, "ls-tree", "-r", rev):
@@ -131,7 +131,7 @@ def places(folder: str, blob: str) -> set[str]:
 
 
 def sessions(folder: str) -> set[str]:
-    """The sessions, as streams, of which any branch, tag, stash or merge under way has or had a segment."""
+    """The sessions, as streams, that have or had a segment on any branch, tag, stash or merge in progress."""
     names = lines(folder, "ls-files", "--", "events/sessions")
     for rev in ("--all", *_UNDER_WAY):
         names += lines(
@@ -153,7 +153,7 @@ def content(folder: str, blob: str) -> bytes | None:
     return run(folder, "cat-file", "blob", blob)
 
 
-def unmerged(folder: str) -> list[str]:
+def conflicted(folder: str) -> list[str]:
     """Paths below ``folder`` (relative to it) that a merge left in conflict."""
     data = run(folder, "ls-files", "--unmerged", "-z", "--", ".") or b""
     found = {
@@ -163,13 +163,13 @@ def unmerged(folder: str) -> list[str]:
 
 
 def tracked(folder: str, paths: Iterable[str]) -> set[str]:
-    """Those of the paths (relative to ``folder``) that the index holds."""
+    """The given paths (relative to ``folder``) that are in the index."""
     data = run(folder, "ls-files", "-z", "--", *paths) or b""
     return {entry.decode("utf-8", "surrogateescape") for entry in data.split(b"\0") if entry}
 
 
 def ignores(folder: str, path: str) -> bool:
-    """Whether a pattern tells git to ignore a path."""
+    """Whether git ignores a path."""
     return run(folder, "check-ignore", "-q", "--no-index", "--", path) is not None
 
 
@@ -180,7 +180,7 @@ def ignored(folder: str, under: str) -> list[str]:
 
 
 def stage(folder: str, paths: list[str]) -> bool:
-    """Stage files as they are now, also their absence."""
+    """Stage files as they are now, including deletions."""
     present = [path for path in paths if os.path.lexists(os.path.join(folder, path))]
     gone = [path for path in paths if path not in present]
     done = True

@@ -1,8 +1,8 @@
-"""What git has checked out and staged, read from the git directory itself: no subprocess, a few stats when cached.
+"""What git has checked out and staged, read from the git directory: no subprocess, a few stats when cached.
 
-The files engine starts a new segment whenever this changes, so the answer only has to be *different* after
-every commit, checkout, reset, rebase, amend, stash and branch switch; it is compared, never interpreted. Time
-stamps are part of it: a commit that was made and taken back leaves the same HEAD, but git keeps the commit.
+The files engine starts a new segment whenever this changes, so the value only has to *differ* after every commit,
+checkout, reset, rebase, amend, stash and branch switch; it is compared, never interpreted. Timestamps are part of it:
+a commit that was made and undone leaves the same HEAD, but git keeps the commit.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NO_GIT = ""
 _LARGEST_INDEX = 4 << 20
 """A larger index is not searched: a needless new segment costs less than reading it."""
 _PLAIN_VERSIONS = (2, 3)
-"""Versions of git's index that hold every path in full; version 4 leaves out what two paths share."""
+"""Versions of git's index that store every path in full; version 4 compresses path prefixes."""
 
 _THEN = "\t"
 
@@ -36,7 +36,7 @@ class Repository(Record):
 
 
 UNSEARCHED = Repository("", "", "")
-"""Stands for a repository that nobody has looked for yet."""
+"""Marks a repository that has not been searched for yet."""
 
 
 def find_repository(fs: FileSystem, folder: str) -> Repository | None:
@@ -52,7 +52,9 @@ def find_repository(fs: FileSystem, folder: str) -> Repository | None:
             folder = parent
             continue
         git = dot
-        if not _is_folder(found.st_mode):  # a worktree or submodule: the file names the real place
+        if not _is_folder(
+            found.st_mode
+        ):  # a worktree or submodule: the file has the path of the git directory
             text = _read(fs, dot)
             if not text.startswith("gitdir:"):
                 return None
@@ -62,7 +64,7 @@ def find_repository(fs: FileSystem, folder: str) -> Repository | None:
 
 
 class GitHead:
-    """The checked-out commit of the repository around a folder, as a text that changes when it changes."""
+    """The checked-out commit of the repository around a folder, as a token that changes with it."""
 
     def __init__(self, fs: FileSystem, repository: Repository | None) -> None:
         self._fs = fs
@@ -75,12 +77,12 @@ class GitHead:
 
     @property
     def common(self) -> str | None:
-        """The directory that all worktrees of the repository share; None without git."""
+        """The git common directory; None without git."""
         return self._repository.common if self._repository else None
 
     def is_replaying(self) -> bool:
-        """Whether git is in the midst of a merge, rebase, cherry-pick or revert, and what comes next may bring more
-        files, which git refuses to put over untracked ones."""
+        """Whether a merge, rebase, cherry-pick or revert is in progress, whose next step may add files; git refuses to
+        overwrite untracked ones."""
         if self._repository is None:
             return False
         marks = ("rebase-merge", "rebase-apply", "sequencer", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD")
@@ -97,14 +99,14 @@ class GitHead:
         return token.partition(_THEN)[0]
 
     def token(self) -> str:
-        """A text that differs from every earlier one once git may have committed something; empty without git."""
+        """A token that differs from every earlier one once git may have committed something; empty without git."""
         if self._repository is None:
             return NO_GIT
         if self._watched and self._is_unmoved():
             return self._token
         _, git, common = self._repository
         self._watched = []
-        # Stamps are taken before reading: a change in between shows up as a changed stamp the next time.
+        # Stamps are taken before reading: a change in between shows as a changed stamp the next time.
         head = os.path.join(git, "HEAD")
         self._watch(head)
         self._watch(os.path.join(common, "refs", "stash"))
@@ -114,14 +116,14 @@ class GitHead:
         return self._token
 
     def index(self) -> str:
-        """A text that differs once something was staged; empty without git or index."""
+        """A token that changes when something is staged; empty without git or index."""
         stamp = self._stamp(self._index_path) if self._repository else None
         if stamp != self._index[0]:
             self._index = (stamp, _text(stamp) if stamp else NO_GIT)
         return self._index[1]
 
     def is_at(self, token: str, index: str) -> bool:
-        """Whether neither HEAD nor the index has moved since they were asked for."""
+        """Whether HEAD and the index are unchanged since they were read."""
         if self._repository is None:
             return token == index == NO_GIT
         return self.token() == token and self.index() == index
@@ -143,7 +145,7 @@ class GitHead:
         return not plain or path.encode() in data or self._index_is_split()
 
     def _index_is_split(self) -> bool:
-        """Whether some of the index's paths are in a second file."""
+        """Whether the index keeps some paths in a second file (split index)."""
         assert self._repository is not None
         return any(name.startswith("sharedindex.") for name in self._fs.names(self._repository.git))
 
@@ -168,7 +170,7 @@ class GitHead:
         self._watched.append((path, self._stamp(path)))
 
     def _is_unmoved(self) -> bool:
-        """Whether all that was read is as it was. Asked at every append, so nothing is raised for what is not there."""
+        """Whether everything that was read is unchanged. Called at every append, so a missing file raises nothing."""
         for path, stamp in self._watched:
             if self._fs.exists(path) if stamp is None else self._stamp(path) != stamp:
                 return False

@@ -1,9 +1,9 @@
-"""Archiving a session: its segments joined under ``events/history/``, into one unless they are large, its files moved
-to ``history/``.
+"""Archiving a session: its segments are joined under ``events/history/``, into one unless they are large, and its
+files are moved to ``history/``.
 
-Order (docs/format.md): what was joined is on the disk before anything is removed. A reader takes the union of
-both places, so a death at any point, and a clone that went on with the session meanwhile, cost nothing. Joined
-segments are never changed or removed: what a restored session adds is joined into another one.
+Order (docs/format.md): the joined segments are durable before anything is removed. A reader takes the union of both
+folders, so a crash at any point loses nothing, nor does a clone that continued the session meanwhile. Joined segments
+are never changed or removed: what a restored session adds is joined into another one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from holdfast.store.files.stream import Stream
 
 
 def archive(place: Place, handle: Stream) -> None:
-    """Join, move, remove. The caller holds the stream."""
+    """Join, move, remove. The caller holds the stream's lock."""
     handle.recover()
     _refuse_damage(place, handle)
     events = handle.segments.joined
@@ -48,16 +48,16 @@ def archive(place: Place, handle: Stream) -> None:
         fsck.remove_folder(place, live)
         if not durable.names_in(place.fs, handle.segments.folder):  # long texts stay where they are
             fsck.remove_folder(place, handle.segments.folder)
-    # The links that protect segments from git now protect the joined ones.
+    # The pins of the segments are replaced by pins of the joined ones.
     for name in joined:
-        pins.keep(place, handle.stream, os.path.join(events, name))
-    for stream, path in pins.links(place):
+        pins.pin_segment(place, handle.stream, os.path.join(events, name))
+    for stream, path in pins.all_pins(place):
         if stream == handle.stream and os.path.basename(path) in replaced:
             pins.drop(place, path)
 
 
 def _refuse_damage(place: Place, handle: Stream) -> None:
-    """What cannot be read cannot be joined: it stays where it is, for a person to look at."""
+    """Unreadable lines cannot be joined: they stay in place for a person to inspect."""
     faults = [fault for fault in fsck.check_stream(place, handle, fix=True) if not fault.harmless]
     if faults:
         raise Damaged(
@@ -69,10 +69,10 @@ def _join(place: Place, handle: Stream, events: str) -> list[str]:
     """All commits that no joined segment holds, in canonical order, as durable segments; returns their names."""
     before = _joined(place, events)
     lines = (line for line in handle.read(None).lines if codec.id_of(line) not in before)
-    made = [_write_piece(place, handle.stream, events, piece) for piece in _pieces(lines)]
-    if not made and not before:
+    joined = [_write_piece(place, handle.stream, events, piece) for piece in _pieces(lines)]
+    if not joined and not before:
         raise NotFound(f"{handle.stream} has no commits.")
-    return made
+    return joined
 
 
 def _joined(place: Place, events: str) -> set[str]:
@@ -87,7 +87,7 @@ def _joined(place: Place, events: str) -> set[str]:
 
 
 def _pieces(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """Lines with line feeds, each tied to the one before: as many in a piece as fill a segment."""
+    """Lines with line feeds, each chained to the one before, split into pieces of at most one segment."""
     piece: list[bytes] = []
     size, previous = 0, codec.GENESIS
     for line in lines:
@@ -102,17 +102,17 @@ def _pieces(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
 
 
 def _write_piece(place: Place, stream: str, events: str, piece: list[bytes]) -> str:
-    """Write one joined segment; its name follows from its last sum. Clones that join the same commits make the same
-    file, others make files with other names."""
+    """Write one joined segment, named after its last checksum: clones that join the same commits write the same file,
+    and other commits give another name."""
     name = segments.name_of(stream, segments.JOINED, int(codec.sum_of(piece[-1][:-1])[:12], 16) + 1)
-    data = b"".join(segments.shifted("", name, line) for line in piece)
+    data = b"".join(segments.in_column("", name, line) for line in piece)
     durable.replace(place.fs, os.path.join(events, name), data, tag=f"{place.tag}-archive", durable=True)
     return name
 
 
 def _move_files(place: Place, source: str, target: str, left: str = "") -> None:
-    """Everything beside the segments, one rename each; where a name is taken, the archived file gives way. The
-    segments go, and in a git repository a stub stays in every folder that had files. ``left`` is a folder that stays.
+    """Move all other files, one rename each; where a name is taken, the archived file gives way. The segments are
+    removed, and in a git repository a stub stays in every folder that had files. ``left`` is a folder that stays.
     """
     names = durable.names_in(place.fs, source)
     files = [name for name in names if not stat.S_ISDIR(place.fs.stat(os.path.join(source, name)).st_mode)]
@@ -155,8 +155,8 @@ def archived(place: Place) -> list[str]:
 
 
 def _started_in(place: Place, folder: str) -> str:
-    """The session whose first commit lies in the segments of an archived folder: the file that names it can get lost.
-    Empty if there is none; what archiving has not made is left alone."""
+    """The session whose first commit is in an archived folder's segments, for when the file that names it is lost.
+    Empty if there is none; what archiving did not create is left alone."""
     events = os.path.join(place.root, segments.EVENTS, os.path.relpath(folder, place.root))
     for name in filter(segments.is_segment, durable.names_in(place.fs, events)):
         path = os.path.join(events, name)
@@ -172,7 +172,7 @@ def _started_in(place: Place, folder: str) -> str:
 
 
 def size(place: Place, stream: str) -> int:
-    """Bytes of all files of a stream, wherever they lie."""
+    """Bytes of all files of a stream, live and archived."""
     return sum(_size(place, folder) for folder in segments.folders_of(place.root, stream))
 
 

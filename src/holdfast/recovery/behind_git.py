@@ -1,7 +1,7 @@
 """Segments of the working tree that have lost commits which git has: cut short, emptied, or removed one by one.
 
-A segment never changes once git has it, so a version in git that has more is the whole one. What is gone leaves no
-broken sum behind where a cut fell between two lines, and a power cut likes to leave files of no or of zero bytes.
+A segment never changes once git has it, so a version in git that has more is the complete one. A cut between two
+lines leaves no broken checksum, and a power cut often leaves files that are empty or full of zeros.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def suspects(place: Place) -> frozenset[str]:
-    """The segments, as paths, of which git's index or HEAD has another content than the working tree."""
+    """The segments, as paths, whose content in git's index or HEAD differs from the working tree."""
     if place.head.common is None:
         return frozenset()
     names = porcelain.changed(place.root, segments.EVENTS)
@@ -30,13 +30,13 @@ def suspects(place: Place) -> frozenset[str]:
 
 
 def check(place: Place, handle: Stream, suspected: frozenset[str], *, fix: bool) -> list[Fault]:
-    """What git has of a stream's segments and the stream lacks; with ``fix`` it is restored. The caller holds it."""
+    """Commits that git has and the stream lacks; with ``fix`` they are restored. The caller holds its lock."""
     if place.head.common is None:
         return []
     paths = handle.segments.paths()
     folders = {handle.segments.folder, handle.segments.joined}
     wanted = {path for path in paths if path in suspected or _is_empty(place, path)}
-    if paths:  # a stream of which nothing is left was removed on purpose
+    if paths:  # a stream without any segment was removed on purpose
         wanted |= {path for path in suspected if os.path.dirname(path) in folders and path not in paths}
     wanted = {path for path in wanted if segments.belongs(handle.stream, os.path.basename(path))}
     if not wanted:

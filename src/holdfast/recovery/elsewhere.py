@@ -1,6 +1,6 @@
-"""Whether a commit that a stream lacks is still known: by a pin, or by git on another branch, in a stash, in a reflog.
+"""Whether a commit that a stream lacks still exists: in a pin, or in git on another branch, in a stash or a reflog.
 
-A checkout, a reset or a stash takes segments out of the working tree, and views that git does not track stay behind.
+A checkout, a reset or a stash removes segments from the working tree, while untracked views stay.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def has(place: Place, stream: str, commit_id: str) -> bool:
-    """Whether a pin or git has the commit. Pins come first: a long history takes git a while."""
+    """Whether a pin or git has the commit. Pins are checked first: searching a long git history is slow."""
     if place.head.common is None:
         return False
     return _is_pinned(place, stream, commit_id) or porcelain.has_text(
@@ -29,7 +29,7 @@ def has(place: Place, stream: str, commit_id: str) -> bool:
 
 
 def _is_pinned(place: Place, stream: str, commit_id: str) -> bool:
-    for pinned, path in pins.links(place):
+    for pinned, path in pins.all_pins(place):
         if pinned == stream:
             lines = segments.whole_lines(durable.read_whole(place.fs, path))
             if any(codec.id_of(line) == commit_id for line in lines):

@@ -1,4 +1,4 @@
-"""The files engine with all that repairs it: check, forget, archive, and what git can take away or give back."""
+"""The files engine with its repair: check, forget, archive, and recovery of what git removed."""
 
 from __future__ import annotations
 
@@ -43,10 +43,11 @@ class FilesStore(FilesEngine):
         handle = self._handle(stream)
         with handle.mutex:
             try:
-                restore.put_back(self._place, [stream], self._handle)  # what is another's must not go with it
+                # Segments of other streams must not be removed with it.
+                restore.move_misplaced(self._place, [stream], self._handle)
                 try:
                     with handle.lock:
-                        handle.recover()  # what dead processes left of it goes too
+                        handle.recover()  # journals of dead processes are removed too
                         fsck.remove_stream(self._place, stream)
                 finally:
                     handle.close()
@@ -54,7 +55,7 @@ class FilesStore(FilesEngine):
                 raise translate_oserror(error, stream) from error
 
     def archive(self, stream: str) -> None:
-        """Move a session to ``history/``, its segments joined into one. Repeating after a death completes it."""
+        """Move a session to ``history/``, its segments joined into one. Repeating after a crash completes it."""
         handle = self._handle(stream)
         with handle.mutex:
             from holdfast.recovery import archive
@@ -69,7 +70,7 @@ class FilesStore(FilesEngine):
                 raise translate_oserror(error, stream) from error
 
     def archived(self) -> list[str]:
-        """The streams that lie in ``history/``, oldest first."""
+        """The streams in ``history/``, oldest first."""
         from holdfast.recovery import archive
 
         try:
@@ -78,7 +79,7 @@ class FilesStore(FilesEngine):
             raise translate_oserror(error, "history") from error
 
     def has_archive(self) -> bool:
-        """Whether anything lies in ``history/``, without looking into it."""
+        """Whether ``history/`` has anything, without reading it."""
         return bool(self._folders("history"))
 
     def size_of(self, stream: str) -> int:
@@ -96,16 +97,16 @@ class FilesStore(FilesEngine):
         try:
             faults = fsck.stray_files(self._place, fix=fix)
             if fix:
-                faults += restore.put_back(self._place, [*self.streams(), *self.archived()], self._handle)
+                faults += restore.move_misplaced(
+                    self._place, [*self.streams(), *self.archived()], self._handle
+                )
                 faults += self.salvage()
             else:
                 faults += restore.salvage(self._place, self._handle, fix=False)
             streams = sorted({*self.streams(), *self.archived()})
             faults += fsck.check_streams(self._place, streams, self._handle, fix=fix)
             # After git was asked: what it has needs no copy.
-            known = {fault.where.partition(":")[0] for fault in faults}
-            cut = restore.restore_cut(self._place, self._handle, fix=fix)
-            return faults + [fault for fault in cut if fault.done or fault.where not in known]
+            return faults + restore.restore_cut(self._place, self._handle, faults, fix=fix)
         except OSError as error:
             raise translate_oserror(error, self.root) from error
 
@@ -119,13 +120,13 @@ class FilesStore(FilesEngine):
             raise translate_oserror(error, self.root) from error
 
     def pinned_sessions(self, known: set[str]) -> list[str]:
-        """Sessions of which commits are only kept out of git's reach, or of which nothing is ``known`` but that."""
+        """Sessions that have commits only in pins, or of which nothing but that is ``known``."""
         from holdfast.recovery import restore
 
         return restore.pinned_sessions(self._place, self._handle, known)
 
     def has_elsewhere(self, stream: str, commit_id: str) -> bool:
-        """Whether git or a pin has a commit that the stream lacks: of another branch, stashed, reset."""
+        """Whether git or a pin has a commit that the stream lacks: on another branch, stashed, reset."""
         from holdfast.recovery import elsewhere
 
         try:
@@ -134,7 +135,7 @@ class FilesStore(FilesEngine):
             raise translate_oserror(error, stream) from error
 
     def stream_at(self, folder: str) -> str:
-        """The stream whose files or segments lie in a folder (relative to the workspace), live or archived; or none."""
+        """The stream whose files or segments are in a folder (relative to the workspace), live or archived; or none."""
         folder = folder.removeprefix(f"{EVENTS}/")
         if not folder.startswith("history/"):
             return folder if is_stream_name(folder) else ""
@@ -144,8 +145,8 @@ class FilesStore(FilesEngine):
 
     def settle_conflict(self, path: str) -> bool:
         """Settle a segment or a long text (relative to the workspace) that a merge left in conflict: join all sides of
-        a segment, take the right version of a text. False if it cannot be settled here: ``check`` puts a segment of
-        another stream back."""
+        a segment, take the correct version of a text. False if it belongs to another stream: ``check`` moves such a
+        segment back."""
         from holdfast.core.long_texts import is_path
         from holdfast.recovery import long_texts, restore
 
@@ -157,12 +158,12 @@ class FilesStore(FilesEngine):
                 with handle.lock:
                     if is_text:
                         return long_texts.settle(self._place, stream, path)
-                    return restore.unmerged(self._place, stream, path)
+                    return restore.settle_conflict(self._place, stream, path)
             except OSError as error:
                 raise translate_oserror(error, path) from error
 
     def is_archive_marker(self, path: str) -> bool:
-        """Whether archiving wrote a file: the stub in a session's old folders, or the file that names an archive."""
+        """Whether archiving wrote this file: the stub in a session's old folders, or the file that names an archive."""
         from holdfast.recovery.owner import OWNER
 
         name = os.path.basename(path)
@@ -172,8 +173,8 @@ class FilesStore(FilesEngine):
         )
 
     def settle_marker(self, path: str) -> None:
-        """A stub stays only in the old folders of an archived session: git's rename detection may have moved it to
-        another session or to the archive. The file that names an archive is written again by ``check``."""
+        """A stub belongs only in the old folders of an archived session: git's rename detection may have moved it to
+        another session or to the archive. ``check`` rewrites the file that names an archive."""
         stream = "/".join(path.removeprefix(f"{EVENTS}/").split("/")[:3])
         is_stub = os.path.basename(path) == segments.STUB
         if is_stub and not (stream.startswith("sessions/") and self.is_archived(stream)):
@@ -184,7 +185,7 @@ class FilesStore(FilesEngine):
         return segments.ids_in(data)
 
     def put_back(self, path: str) -> list[str]:
-        """Move a file that a merge put into the folder of another session to where it was added."""
+        """Move a file that a merge put into another session's folder back to where it was added."""
         from holdfast.recovery import misplaced_files
 
         try:
@@ -204,12 +205,12 @@ class FilesStore(FilesEngine):
                 pass  # only a safety net: the commits are stored
 
     def salvage(self) -> list[Fault]:
-        """Bring back commits and texts that git removed from the working tree before a git commit had them."""
+        """Restore commits and texts that git removed from the working tree before a git commit had them."""
         from holdfast.recovery import long_texts, message_texts, restore
 
         try:
             faults = restore.salvage(self._place, self._handle)
-            faults += long_texts.bring_back(self._place, self._handle)
-            return faults + message_texts.bring_back(self._place, self._handle, self.folder_of)
+            faults += long_texts.restore_pinned(self._place, self._handle)
+            return faults + message_texts.restore_pinned(self._place, self._handle, self.folder_of)
         except OSError as error:
             raise translate_oserror(error, self.root) from error

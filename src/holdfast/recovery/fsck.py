@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def check_streams(
     place: Place, streams: list[str], handle_of: Callable[[str], Stream], *, fix: bool
 ) -> list[Fault]:
-    """``check_stream`` for every stream, and segments that git does not take."""
+    """``check_stream`` for every stream, and segments that git ignores."""
     from holdfast.recovery import behind_git, long_texts
 
     suspects = behind_git.suspects(place)
@@ -40,8 +40,8 @@ def check_streams(
 def check_stream(
     place: Place, handle: Stream, *, fix: bool, suspects: frozenset[str] = frozenset()
 ) -> list[Fault]:
-    """Every unreadable line of a stream, torn tails, commits that it has lost and git has (in ``suspects``), and what
-    does not belong into its folder."""
+    """Every unreadable line of a stream, torn tails, commits that git has and the stream lacks (in ``suspects``), and
+    files that do not belong in its folder."""
     from holdfast.recovery import behind_git
 
     with handle.lock:
@@ -53,7 +53,7 @@ def check_stream(
             path = os.path.join(handle.segments.folder, name)
             where = f"{segments.EVENTS}/{handle.stream}/{name}"
             if segments.belongs(handle.stream, name):
-                found += _check_sense(place, handle.stream, path, where)
+                found += _check_malformed(place, handle.stream, path, where)
                 found += _check_tail(place, handle.stream, path, where, fix=fix)
             elif segments.is_segment(name):
                 continue  # see _misplaced
@@ -62,8 +62,8 @@ def check_stream(
         return [*found, *_misplaced(place, handle.stream), *_check_owner(place, handle, fix=fix)]
 
 
-def _check_sense(place: Place, stream: str, path: str, where: str) -> Iterator[Fault]:
-    """Lines with a right sum that make no sense: somebody else wrote them."""
+def _check_malformed(place: Place, stream: str, path: str, where: str) -> Iterator[Fault]:
+    """Lines with a correct checksum but a malformed commit: another program wrote them."""
     for number, line in segments.numbered(place.fs, path):
         try:
             validation.commit_in(line)
@@ -81,7 +81,7 @@ def _misplaced(place: Place, stream: str) -> list[Fault]:
 
 
 def _check_owner(place: Place, handle: Stream, *, fix: bool) -> list[Fault]:
-    """An archive that does not say whose it is."""
+    """An archive without the file that names its stream."""
     from holdfast.recovery import owner
 
     if not owner.lacks_owner(place, handle):
@@ -94,12 +94,12 @@ def _check_owner(place: Place, handle: Stream, *, fix: bool) -> list[Fault]:
 
 
 def _restore(place: Place, handle: Stream) -> list[Fault]:
-    """Mend damaged segments with what git has of them; what stays damaged is reported again."""
+    """Restore damaged segments from git; what stays damaged is reported again."""
     from holdfast.recovery import restore
 
     done = []
     for path in handle.segments.paths():
-        part = segments.read_part(place.fs, path, segments.UNREAD, keep=False)
+        part = segments.read_part(place.fs, path, segments.UNREAD, collect=False)
         if part.troubles and (fault := restore.from_git(place, handle.stream, path)):
             done.append(fault)
     return [*done, *handle.read(None).faults]
@@ -107,14 +107,14 @@ def _restore(place: Place, handle: Stream) -> list[Fault]:
 
 def _check_tail(place: Place, stream: str, path: str, where: str, *, fix: bool) -> list[Fault]:
     own = os.path.basename(path).startswith(place.identity.stored() or "-")
-    part = segments.read_part(place.fs, path, segments.UNREAD, keep=False)
+    part = segments.read_part(place.fs, path, segments.UNREAD, collect=False)
     torn = place.fs.stat(path).st_size - part.good.offset
     if not torn:
         return []
     line = f"{where}:{part.good.rows + 1}"
     fault = Fault(faults.TORN_TAIL, stream, line, {"bytes": torn, "own": own}, harmless=True)
     if not own or not fix:
-        # Not read, never acknowledged, and cut off by the next append to this segment: nobody has to act.
+        # Not read, never acknowledged, and truncated by the next append to this segment: no action is needed.
         return [fault]
     fd = place.fs.open(path, durable.APPEND)
     try:
@@ -125,7 +125,7 @@ def _check_tail(place: Place, stream: str, path: str, where: str, *, fix: bool) 
 
 
 def stray_files(place: Place, *, fix: bool) -> list[Fault]:
-    """Temp files of processes that died, and what lies in quarantine."""
+    """Temporary files of processes that died, and files in quarantine."""
     found = []
     for path in _walk(place, place.root):
         name = os.path.basename(path)
@@ -141,7 +141,7 @@ def stray_files(place: Place, *, fix: bool) -> list[Fault]:
 
 
 def _report(place: Place, path: str) -> str:
-    """What a report in quarantine says."""
+    """The text of a report in quarantine."""
     try:
         return str(json.loads(durable.read_whole(place.fs, path))["what"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -164,7 +164,7 @@ def tracked_caches(place: Place) -> list[Fault]:
 
 
 def _ignored(place: Place) -> list[Fault]:
-    """Segments that git ignores, though not the workspace as a whole: no other clone would ever have them."""
+    """Segments that git ignores although it does not ignore the whole workspace: no other clone would get them."""
     from holdfast.git import porcelain
 
     if place.head.common is None or porcelain.ignores(place.root, "config.toml"):
@@ -176,7 +176,7 @@ def _ignored(place: Place) -> list[Fault]:
 
 
 def remove_stream(place: Place, stream: str) -> None:
-    """Remove a stream's folders, files before folders, and its notes. The caller holds the stream."""
+    """Remove a stream's folders, files before folders, and its caches. The caller holds the stream's lock."""
     flat = stream.replace("/", "+")
     views = ("state.json", "state.md", "latest.md")
     asides = (f"{why}-{view}" for why in ("lost", "merged") for view in views)
@@ -188,7 +188,7 @@ def remove_stream(place: Place, stream: str) -> None:
 
 
 def remove_folder(place: Place, folder: str) -> None:
-    """Remove a folder and all below it, and make its name's going durable."""
+    """Remove a folder with its contents, durably."""
     folders = [folder]
     for path in _walk(place, folder, folders):
         place.fs.unlink(path)

@@ -1,5 +1,5 @@
-"""Long texts that are stored as files (``store.files.blobs``): which are missing, changed or unused, and bringing them
-back."""
+"""Long texts that are stored as files (``store.files.blobs``): finding missing, changed and unused ones, and restoring
+them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from holdfast.store.files.stream import Stream
 
 DAY_MS = 86_400_000
-"""A text that no commit names is removed after a day."""
+"""How long a text that no commit names is kept."""
 
 
 def check(place: Place, handle: Stream, *, fix: bool) -> list[Fault]:
-    """Every text of a stream that is missing or changed, and files that no commit names."""
+    """Every missing or changed text of a stream, and files that no commit names."""
     folder = blobs.folder_of(place.root, handle.stream)
     with handle.lock:
         lines = _without_texts(handle)
@@ -33,7 +33,7 @@ def check(place: Place, handle: Stream, *, fix: bool) -> list[Fault]:
         problems = [
             _restored(place, handle.stream, name, size, fix=fix)
             for name, size in named.items()
-            if _right(place, handle.stream, name, size) is None
+            if _valid_bytes(place, handle.stream, name, size) is None
         ]
         problems += _malformed(place, handle.stream, lines)
         found = durable.names_in(place.fs, folder)
@@ -42,7 +42,7 @@ def check(place: Place, handle: Stream, *, fix: bool) -> list[Fault]:
 
 
 def _without_texts(handle: Stream) -> list[bytes]:
-    """The lines of a stream whose long texts are elsewhere."""
+    """The lines of a stream that name long texts."""
     return list(filter(codec.is_detached, handle.read(None).lines))
 
 
@@ -52,14 +52,14 @@ def _named(lines: list[bytes]) -> dict[str, int]:
 
 
 def _malformed(place: Place, stream: str, lines: list[bytes]) -> Iterator[Fault]:
-    """Lines with a right sum whose texts are all there and do not make the line that was written: somebody else wrote
-    them."""
+    """Lines with a correct checksum whose texts are all present but do not give the line that was written: another
+    program wrote them."""
     for line in lines:
         references = long_texts.references_in(line)
         found = {
             reference: text.decode("utf-8", "replace")
             for reference in references
-            if (text := _right(place, stream, *reference[1:])) is not None
+            if (text := _valid_bytes(place, stream, *reference[1:])) is not None
         }
         complete = len(found) == len(set(references))
         if complete and not long_texts.attach(line, found.__getitem__)[1]:
@@ -67,14 +67,14 @@ def _malformed(place: Place, stream: str, lines: list[bytes]) -> Iterator[Fault]
             yield Fault(faults.MALFORMED_TEXTS, stream, f"{segments.EVENTS}/{stream}", data)
 
 
-def _right(place: Place, stream: str, name: str, size: int) -> bytes | None:
-    """The bytes of a text, if its file has the right ones."""
+def _valid_bytes(place: Place, stream: str, name: str, size: int) -> bytes | None:
+    """The bytes of a text, if its file has the correct ones."""
     data = blobs.read(place, os.path.join(blobs.folder_of(place.root, stream), name), size)
     return data if data is not None and long_texts.hash_of(data) == name else None
 
 
 def _restored(place: Place, stream: str, name: str, size: int, *, fix: bool) -> Fault:
-    """Bring a text back from a pin or from git; what cannot be found is reported."""
+    """Restore a text from a pin or from git; what cannot be found is reported."""
     path = os.path.join(blobs.folder_of(place.root, stream), name)
     where = os.path.relpath(path, place.root)
     there = place.fs.exists(path)
@@ -103,12 +103,12 @@ def _write(place: Place, stream: str, path: str, data: bytes) -> None:
     durable.make_folders(place.fs, folder)
     durable.replace(place.fs, path, data, tag=place.tag, durable=True)
     durable.fsync_dirs(place.fs, folder, os.path.dirname(place.root))
-    pins.link(place, stream, path)
+    pins.pin_file(place, stream, path)
 
 
 def _unused(place: Place, stream: str, names: list[str], *, fix: bool) -> list[Fault]:
-    """A crash between a text and its line leaves a file that nobody needs. The caller holds the stream, so nobody is
-    about to write the line."""
+    """A crash between a text and its line leaves an unused file. The caller holds the stream's lock, so nobody is about
+    to write the line."""
     found = []
     old = (place.clock() - DAY_MS) * 1_000_000
     for name in names:
@@ -122,13 +122,13 @@ def _unused(place: Place, stream: str, names: list[str], *, fix: bool) -> list[F
     return found
 
 
-def bring_back(place: Place, handle_of: Callable[[str], Stream]) -> list[Fault]:
-    """Every pinned text that a commit names and the working tree has lost. Not in the middle of a rebase, whose next
-    step may bring the same file."""
+def restore_pinned(place: Place, handle_of: Callable[[str], Stream]) -> list[Fault]:
+    """Restore every pinned text that a commit names and the working tree has lost. Not during a rebase, whose next
+    step may add the same file."""
     if place.head.is_replaying():
         return []
     found = []
-    for stream, pinned in pins.held(place):
+    for stream, pinned in pins.by_stream(place):
         names = {os.path.basename(pin) for pin in pinned if long_texts.is_hash(os.path.basename(pin))}
         present = set(durable.names_in(place.fs, blobs.folder_of(place.root, stream))) if names else set()
         _drop_old(place, [pin for pin in pinned if os.path.basename(pin) in names & present])
@@ -151,7 +151,7 @@ def _drop_old(place: Place, dropped: list[str]) -> None:
 
 
 def settle(place: Place, stream: str, where: str) -> bool:
-    """Settle a text that a merge left in conflict: of all versions, the one that has this name. False if none has."""
+    """Settle a text that a merge left in conflict: the version whose hash is its name. False if there is none."""
     name = os.path.basename(where)
     path = os.path.join(place.root, where)
     for version in porcelain.versions(place.root, where):

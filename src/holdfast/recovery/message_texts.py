@@ -1,7 +1,7 @@
-"""The texts of long messages, which are files of their session: kept out of git's reach like segments.
+"""The texts of long messages, which are files of their session: pinned like segments.
 
-What ``git reset --hard`` or ``git clean`` deletes before a git commit has it comes back as long as a commit of the
-session tells of it.
+A text that ``git reset --hard`` or ``git clean`` deletes before a git commit has it is restored, as long as a commit
+of the session refers to it.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 PREFIX = "message-"
 
 
-def bring_back(
+def restore_pinned(
     place: Place, handle_of: Callable[[str], Stream], folder_of: Callable[[str], str]
 ) -> list[Fault]:
-    """Every kept text that its session refers to and no longer has. Not in the midst of a rebase, whose next step may
-    bring the same file."""
+    """Restore every pinned text that its session refers to and no longer has. Not during a rebase, whose next step
+    may add the same file."""
     if place.head.is_replaying():
         return []
     found = []
-    for stream, held in pins.held(place):
+    for stream, held in pins.by_stream(place):
         links = [link for link in held if os.path.basename(link).startswith(PREFIX)]
         if not links:
             continue
         folder = os.path.join(folder_of(stream), "context")
         present = set(durable.names_in(place.fs, folder))
         missing = [link for link in links if os.path.basename(link) not in present]
-        _forget_old(place, set(links) - set(missing))
+        _drop_old(place, set(links) - set(missing))
         for link in _referred(handle_of(stream), missing) if missing else ():
             name = os.path.basename(link)
             durable.make_folders(place.fs, folder)
@@ -52,7 +52,7 @@ def bring_back(
 
 
 def _referred(handle: Stream, links: list[str]) -> list[str]:
-    """Those of the links whose text a commit of the stream tells of."""
+    """The pins whose text a commit of the stream refers to."""
     wanted = {os.path.basename(link).encode(): link for link in links}
     found: dict[bytes, str] = {}
     with handle.mutex:
@@ -62,8 +62,8 @@ def _referred(handle: Stream, links: list[str]) -> list[str]:
     return list(found.values())
 
 
-def _forget_old(place: Place, links: Iterable[str]) -> None:
-    """A text that its session has had for a month needs no second name."""
+def _drop_old(place: Place, links: Iterable[str]) -> None:
+    """A text that has been in its session for a month needs no pin."""
     old = place.clock() - pins.MONTH_MS
     for link in links:
         if place.fs.stat(link).st_mtime_ns < old * 1_000_000:

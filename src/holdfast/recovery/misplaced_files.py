@@ -1,8 +1,7 @@
-"""Files of a session that git put into the folder of another one.
+"""Files of a session that git moved into another session's folder.
 
-The views of two sessions are alike, so git may take the folder of a session that is gone on one branch for renamed, and
-says of a file that the other branch has added there that it should perhaps be moved ("file location"). Where its author
-put it is the right place.
+The views of two sessions are similar. If one session is gone on one branch, git may detect its folder as renamed, and
+suggests moving a file that the other branch added there ("file location"). The right place is where its author put it.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ _SESSION = 3
 
 
 def put_back(place: Place, path: str) -> list[str]:
-    """Move a file in conflict to where a side of the merge has it; returns all paths that changed, none if no side
-    has it elsewhere, or if it is more than moved."""
+    """Move a file in conflict to where a side of the merge has it; returns all changed paths, none if no side has it
+    elsewhere, or if it was also changed."""
     blobs = porcelain.staged(place.root, path)
     if len(blobs) != 1:
         return []

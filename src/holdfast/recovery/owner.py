@@ -1,4 +1,4 @@
-"""The file that names the stream of an archived folder: without it nobody finds the archive."""
+"""The file that names the stream of an archived folder: without it the archive cannot be found."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OWNER = "stream"
 
 
 def name_owner(place: Place, handle: Stream) -> None:
-    """Write down whose archive it is."""
+    """Write the file that names an archive's stream."""
     folder = segments.archive_of(place.root, handle.stream)
     path, name = os.path.join(folder, OWNER), f"{handle.stream}\n".encode()
     durable.make_folders(place.fs, folder)
@@ -25,7 +25,7 @@ def name_owner(place: Place, handle: Stream) -> None:
 
 
 def lacks_owner(place: Place, handle: Stream) -> bool:
-    """Whether a stream has an archive that does not say whose it is."""
+    """Whether a stream's archive lacks the file that names it."""
     return bool(segments.archive_of(place.root, handle.stream)) and (
         bool(durable.names_in(place.fs, handle.segments.joined))
         and not named_owner(place, segments.archive_of(place.root, handle.stream))
@@ -33,7 +33,7 @@ def lacks_owner(place: Place, handle: Stream) -> bool:
 
 
 def named_owner(place: Place, folder: str) -> str:
-    """The stream that an archived folder says it belongs to; empty if it says nothing, or something else."""
+    """The stream named in an archived folder; empty if none is, or if the name is invalid."""
     try:
         stream = durable.read_whole(place.fs, os.path.join(folder, OWNER)).decode().strip()
         return stream if segments.archive_of(place.root, checked_stream(stream)) == folder else ""
@@ -42,5 +42,5 @@ def named_owner(place: Place, folder: str) -> str:
 
 
 def folder_of(place: Place, stream: str) -> str:
-    """Where a stream is archived, relative to the workspace."""
+    """The archive folder of a stream, relative to the workspace."""
     return os.path.relpath(segments.archive_of(place.root, stream), place.root)

@@ -1,6 +1,6 @@
-"""Bringing segments back: from git, from the links that are kept out of git's reach, and out of conflicts.
+"""Restoring segments: from git, from pins, and out of merge conflicts.
 
-Lines are unique and chained, so the union of the readable lines of all versions of a segment is always right.
+Lines are unique and chained, so the union of the readable lines of all versions of a segment is always correct.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 
 def from_git(place: Place, stream: str, path: str) -> Fault | None:
-    """Mend a segment that is damaged or gone with what git has of it; None if that adds nothing. The caller holds the
-    stream."""
+    """Restore a damaged or missing segment from git; None if git adds nothing. The caller holds the stream's lock."""
     damaged = durable.read_whole(place.fs, path) if _exists(place, path) else b""
     own = {codec.id_of(line) for line in segments.whole_lines(damaged)}
     contents: list[bytes] = []
@@ -58,9 +57,9 @@ def from_git(place: Place, stream: str, path: str) -> Fault | None:
     return Fault(kind, stream, name, found, done=faults.RESTORED, harmless=True)
 
 
-def unmerged(place: Place, stream: str, name: str) -> bool:
-    """Settle a segment that a merge left in conflict: the union of all sides. The caller holds the stream. False if it
-    is not this stream's: git asks whether it belongs here."""
+def settle_conflict(place: Place, stream: str, name: str) -> bool:
+    """Settle a segment that a merge left in conflict: the union of all sides. The caller holds the stream's lock.
+    False if it belongs to another stream."""
     path = os.path.join(place.root, name)
     if not segments.belongs(stream, os.path.basename(name)):
         return False
@@ -72,14 +71,14 @@ def unmerged(place: Place, stream: str, name: str) -> bool:
     except FileNotFoundError:
         durable.make_folders(place.fs, os.path.dirname(path))
     joined = segments.union(stream, os.path.basename(path), contents)
-    if not _is_sound(joined) and all(map(_is_sound, contents)):
+    if not _is_valid(joined) and all(map(_is_valid, contents)):
         joined = segments.rechained(stream, os.path.basename(path), joined)
     durable.replace(place.fs, path, joined, tag=place.tag, durable=True)
     return True
 
 
-def _is_sound(data: bytes) -> bool:
-    """Whether every line is a commit that is tied to the one before it."""
+def _is_valid(data: bytes) -> bool:
+    """Whether every line is a commit that is chained to the one before it."""
     previous = codec.GENESIS
     for piece in data.split(b"\n")[:-1]:
         line = line_of(piece)
@@ -89,12 +88,12 @@ def _is_sound(data: bytes) -> bool:
     return True
 
 
-def put_back(place: Place, streams: list[str], handle_of: Callable[[str], Stream]) -> list[Fault]:
-    """Move segments that lie in the folder of another stream to where they belong."""
+def move_misplaced(place: Place, streams: list[str], handle_of: Callable[[str], Stream]) -> list[Fault]:
+    """Move segments that are in another stream's folder to where they belong."""
     found = [path for stream in streams for path in misplaced(place, stream)]
     if not found:
         return []
-    known = {*streams, *(stream for stream, _ in pins.links(place)), *porcelain.sessions(place.root)}
+    known = {*streams, *(stream for stream, _ in pins.all_pins(place)), *porcelain.sessions(place.root)}
     owners = {segments.tag_of(stream): stream for stream in known}
     done = []
     for path in found:
@@ -103,12 +102,12 @@ def put_back(place: Place, streams: list[str], handle_of: Callable[[str], Stream
             continue  # the check reports it
         handle = handle_of(owner)
         with handle.mutex:
-            done += _put_back(place, handle, path)
+            done += _move_back(place, handle, path)
     return done
 
 
 def misplaced(place: Place, stream: str) -> list[str]:
-    """The segments of other streams in the folders of this one, live and archived."""
+    """The segments of other streams in this stream's folders, live and archived."""
     return [
         os.path.join(folder, name)
         for folder in (segments.folder_of(place.root, stream), segments.joined_of(place.root, stream))
@@ -117,7 +116,7 @@ def misplaced(place: Place, stream: str) -> list[str]:
     ]
 
 
-def _put_back(place: Place, handle: Stream, path: str) -> list[Fault]:
+def _move_back(place: Place, handle: Stream, path: str) -> list[Fault]:
     target = _target(place, handle.stream, path)
     with handle.lock:
         folder = os.path.dirname(target)
@@ -147,10 +146,10 @@ def _put_back(place: Place, handle: Stream, path: str) -> list[Fault]:
 
 
 def salvage(place: Place, handle_of: Callable[[str], Stream], *, fix: bool = True) -> list[Fault]:
-    """Bring back every kept segment that the working tree has lost and that no ref leads to, or only name it.
+    """Restore every pinned segment that the working tree has lost and that no ref reaches, or only report it.
 
-    Not in the midst of a rebase, whose next step may bring the same file. Git is asked only if something is
-    missing. After a month those that git has are forgotten. What waits in journals of dead processes comes first.
+    Not during a rebase, whose next step may add the same file. Git runs only if something is missing. After a
+    month, pins of segments that git has are dropped. Journals of dead processes are replayed first.
     """
     from holdfast.store.files import replay
 
@@ -158,7 +157,7 @@ def salvage(place: Place, handle_of: Callable[[str], Stream], *, fix: bool = Tru
     done: list[Fault] = []
     if place.head.is_replaying():
         return done
-    links = pins.links(place)
+    links = pins.all_pins(place)
     old = place.clock() - pins.MONTH_MS
     wanted = [
         (stream, path, first)
@@ -170,7 +169,7 @@ def salvage(place: Place, handle_of: Callable[[str], Stream], *, fix: bool = Tru
     paths = [path for _, path, _ in wanted]
     blobs = porcelain.blob_ids(place.root, paths)
     if len(blobs) != len(paths):
-        return done  # no git to ask, or a link vanished meanwhile: the next time will do
+        return done  # git failed, or a pin vanished meanwhile: retried the next time
     in_git = porcelain.blobs_in_refs(place.root, min(first for _, _, first in wanted))
     writer = place.identity.stored()
     for (stream, path, first), blob in zip(wanted, blobs, strict=True):
@@ -179,19 +178,22 @@ def salvage(place: Place, handle_of: Callable[[str], Stream], *, fix: bool = Tru
                 pins.drop(place, path)
             continue
         owner = segments.writer_of(os.path.basename(path))
-        if owner != writer and pins.is_at_work(place, owner):
-            continue  # its own worktree brings it back
+        if owner != writer and pins.has_worktree(place, owner):
+            continue  # its own worktree restores it
         handle = handle_of(stream)
         with handle.mutex:
-            done += _bring_back(place, handle, path) if fix else _lost(place, handle, path)
+            done += _restore_pinned(place, handle, path) if fix else _lost(place, handle, path)
     return done
 
 
-def restore_cut(place: Place, handle_of: Callable[[str], Stream], *, fix: bool) -> list[Fault]:
-    """Segments that lost what their copies have. One that is gone went with a checkout: its link is what counts."""
+def restore_cut(
+    place: Place, handle_of: Callable[[str], Stream], known: list[Fault], *, fix: bool
+) -> list[Fault]:
+    """Restore segments that lack what their copies have, beyond the ``known`` damage. A missing one was removed by a
+    checkout: see its pin."""
     done = []
     old = place.clock() - pins.MONTH_MS
-    for stream, copy in pins.links(place, pins.COPIES):
+    for stream, copy in pins.all_pins(place, pins.COPIES):
         target = _target(place, stream, copy)
         if (
             _exists(place, target)
@@ -200,21 +202,30 @@ def restore_cut(place: Place, handle_of: Callable[[str], Stream], *, fix: bool) 
         ):
             handle = handle_of(stream)
             with handle.mutex:
-                done += _bring_back(place, handle, copy) if fix else _lost(place, handle, copy)
+                found = _restore_pinned(place, handle, copy) if fix else _lost(place, handle, copy)
+            done += [fault for fault in found if fault.done or not _is_reported(fault, known)]
         elif fix and _first_ms(place, copy) < old:
             pins.drop(place, copy)
     return done
 
 
+def _is_reported(fault: Fault, known: list[Fault]) -> bool:
+    """Whether the known faults cover all lost commits of a segment: git has them, or each is an unreadable line."""
+    of_file = [other for other in known if other.where.partition(":")[0] == fault.where]
+    damaged = sum(other.kind == faults.DAMAGED_LINE for other in of_file)
+    behind = any(other.kind == faults.BEHIND_GIT for other in of_file)
+    return behind or damaged >= int(fault.data["commits"])
+
+
 def pinned_sessions(place: Place, handle_of: Callable[[str], Stream], known: set[str]) -> list[str]:
-    """Sessions of which commits are only kept, or which nothing is ``known`` of but that."""
+    """Sessions that have commits only in pins, or of which nothing but that is ``known``."""
     lost = {fault.stream for fault in salvage(place, handle_of, fix=False)}
-    lost |= {stream for stream, _ in pins.links(place) if stream not in known}
+    lost |= {stream for stream, _ in pins.all_pins(place) if stream not in known}
     return sorted(stream for stream in lost if stream.startswith("sessions/"))
 
 
 def _lost(place: Place, handle: Stream, path: str) -> list[Fault]:
-    """What a link has and the stream lacks, by name."""
+    """What a pin has and the stream lacks, by name."""
     present = {codec.id_of(line) for line in handle.read(None).lines}
     missing = sum(
         codec.id_of(line) not in present for line in segments.whole_lines(durable.read_whole(place.fs, path))
@@ -230,9 +241,9 @@ def _removed(handle: Stream, where: str, count: int, *, cut: bool, done: str = "
 
 
 def _is_cut(place: Place, stream: str, path: str) -> bool:
-    """Whether the working tree has the segment, but not all of it: an old version was put back over it.
+    """Whether the working tree has the segment, but not all of it: an old version replaced it.
 
-    That is never a matter of branches, since git knows every segment in one version only.
+    That is never caused by a branch switch, since git knows every segment in one version only.
     """
     return not _is_in_tree(place, stream, path) and _exists(place, _target(place, stream, path))
 
@@ -253,7 +264,7 @@ def _exists(place: Place, path: str) -> bool:
 
 
 def _is_in_tree(place: Place, stream: str, path: str) -> bool:
-    """Whether the working tree has all that a link has."""
+    """Whether the working tree has everything that a pin has."""
     target = _target(place, stream, path)
     try:
         one, other = place.fs.stat(path), place.fs.stat(target)
@@ -266,7 +277,7 @@ def _is_in_tree(place: Place, stream: str, path: str) -> bool:
 
 
 def _continues(place: Place, segment: str, copy: str) -> bool:
-    """Whether a segment still has all that its copy has, told by where the copy ends."""
+    """Whether a segment still has everything that its copy has, checked at the copy's end."""
     one, other = place.fs.open(segment, os.O_RDONLY), -1
     try:
         other = place.fs.open(copy, os.O_RDONLY)
@@ -277,7 +288,7 @@ def _continues(place: Place, segment: str, copy: str) -> bool:
                 place.fs.close(fd)
 
 
-def _bring_back(place: Place, handle: Stream, path: str) -> list[Fault]:
+def _restore_pinned(place: Place, handle: Stream, path: str) -> list[Fault]:
     with handle.lock:
         data = durable.read_whole(place.fs, path)
         lines = segments.whole_lines(data)
@@ -289,7 +300,7 @@ def _bring_back(place: Place, handle: Stream, path: str) -> list[Fault]:
         cut = _exists(place, target)
         joined = os.path.basename(target).startswith(segments.JOINED)
         if not joined and not _exists(place, target):
-            # Not under the old name: another clone may have more under it, and git would refuse to merge that.
+            # Not under the old name: another clone may have more under it, and git would report a conflict.
             target = handle.take_number(os.path.basename(path))
         folder = os.path.dirname(target)
         durable.make_folders(place.fs, folder)
@@ -310,8 +321,10 @@ def _bring_back(place: Place, handle: Stream, path: str) -> list[Fault]:
         durable.fsync_dirs(place.fs, folder, os.path.dirname(place.root))
         pins.drop(place, path)
         if cut:
-            pins.drop_links(place, handle.stream, os.path.basename(target))  # they share what was cut
-        pins.keep(place, handle.stream, target)
+            pins.drop_segment(
+                place, handle.stream, os.path.basename(target)
+            )  # they share the truncated bytes
+        pins.pin_segment(place, handle.stream, target)
     where = os.path.relpath(target, place.root)
     return [_removed(handle, where, missing, cut=cut, done=faults.RECOVERED)]
 

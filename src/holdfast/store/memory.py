@@ -1,4 +1,4 @@
-"""The memory engine: the protocol in its plainest form, the model that other engines are compared with.
+"""The memory engine: the simplest implementation of the protocol, and the model for testing other engines.
 
 URL ``memory:``. Nothing survives the process; threads may share one store.
 """

@@ -1,7 +1,7 @@
-"""What engines share that number a stream's commits one by one: their cursor, and the answers to misuse.
+"""Shared by engines that number a stream's commits: their cursor, and their errors for misuse.
 
-Such a cursor is ``[commits read, sum of the last one]``. The sum makes it safe to keep: a cursor of another
-store, or of a stream that was forgotten and begun again, does not fit and leads to a fresh start.
+Such a cursor is ``[commits read, checksum of the last one]``. The checksum makes it safe to store: a cursor of
+another store, or of a stream that was removed and started again, is invalid and causes a full read.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from holdfast.typed import Any
 
 
 def place_of(cursor: Any) -> tuple[int, str] | None:
-    """What a cursor of a numbered history says: commits read, and the last one's sum. None: none such."""
+    """The commits read and the last checksum in a cursor; None if it is not such a cursor."""
     if isinstance(cursor, (list, tuple)) and len(cursor) == 2:
         count, last_sum = cursor
         if type(count) is int and 0 <= count < 1 << 62 and isinstance(last_sum, str):
@@ -26,13 +26,13 @@ def check_expected(stream: str, expect: int | None, version: int) -> None:
 
 
 def check_op(drafted: str | None, asked: str | None) -> None:
-    """A commit under another operation id than the one that was looked up could be written twice."""
+    """Reject a draft whose operation id differs from the one looked up: its commit could be written twice."""
     if drafted != asked:
         raise Usage("The plan's draft has another operation id than the append; nothing was written.")
 
 
 def is_local_note_of(stream: str, name: str) -> bool:
-    """Whether the note is a cache of this stream, such as its snapshot."""
+    """Whether the file is a cache of this stream, such as its snapshot."""
     return name.startswith("local/") and name.endswith("/" + flat(stream))
 
 

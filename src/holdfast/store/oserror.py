@@ -1,4 +1,4 @@
-"""What an error of the operating system means to a caller."""
+"""Translating errors of the operating system."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _FORBIDDEN = frozenset([errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP])
 
 
 def translate_oserror(error: OSError, what: str) -> HoldfastError:
-    """The error of ours that says what a failed file call means for ``what`` was to be done."""
+    """The holdfast error for a failed file call."""
     kind = Forbidden if error.errno in _FORBIDDEN else Unavailable
     where = f"{what} ({error.filename})" if error.filename else what
     return kind(f"{where}: {error.strerror}; nothing was stored.")

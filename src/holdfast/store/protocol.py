@@ -1,7 +1,7 @@
 """The one protocol of all engines: eight methods.
 
 A store keeps streams of commits, each commit as its line (see ``core.codec``). It knows nothing of concepts,
-rules and views: the caller folds. ``holdfast.testing.conformance`` checks every promise that is made here.
+rules and views: the caller folds. ``holdfast.testing.conformance`` checks every promise made here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from holdfast.errors import Hint
 
 Cursor = Any
-"""How far a reader has come: opaque, JSON-able, given back by ``read`` and ``append``."""
+"""A read position: opaque and JSON-able; ``read`` and ``append`` return it."""
 
 
 class Capabilities(Record):
@@ -23,33 +23,33 @@ class Capabilities(Record):
 
     name: str
     survives_exit: bool
-    """An acknowledged commit is there after kill -9."""
+    """An acknowledged commit survives kill -9."""
     survives_power_cut: bool
-    """An acknowledged commit is there after a power cut."""
+    """An acknowledged commit survives a power cut."""
     shared: bool
     """Several processes can use one store at once."""
     url: str
     extensions: frozenset[str] = frozenset()
-    """The optional protocols that the engine has too; see ``supports``."""
+    """The optional protocols that the engine also implements; see ``supports``."""
 
 
 LONG_TAIL = 100
-"""A tail of so many lines, or of the whole stream, is durable when ``read`` gives it: a snapshot may hold it."""
+"""A tail of so many lines, or of the whole stream, is durable when ``read`` returns it: a snapshot may hold it."""
 
 
 class Tail(Record):
-    """What a stream holds beyond a cursor."""
+    """The commits of a stream after a cursor."""
 
     lines: Iterable[bytes]
-    """The commits' lines without line feed, in canonical order, sums checked. A list if a cursor was given
-    and still fits; otherwise possibly an iterator that reads as it goes."""
+    """The commits' lines without line feed, in canonical order, with checksums verified. A list if a cursor was
+    given and is still valid; otherwise possibly a lazy iterator."""
     cursor: Cursor
     version: int
     """How many commits the stream has at this cursor."""
     head: str
     """The latest id in the stream at this cursor; ``ids.ZERO`` if it is empty."""
     restarted: bool
-    """The cursor did not fit: none given, history changed under it, or commits arrived (by a merge) that belong
+    """The cursor was invalid: none given, history changed under it, or commits arrived (by a merge) that belong
     before it. The lines are the whole stream; otherwise every line is later than all before the cursor."""
     faults: tuple[Fault, ...]
     """Lines that could not be read. They are never part of ``lines``."""
@@ -64,7 +64,7 @@ class Fault(Record):
     where: str
     """File (relative to the workspace) and line, or table and row."""
     data: dict[str, Any] = {}  # noqa: RUF012 - never changed
-    """What the kind's sentence needs: see the kind."""
+    """Values for the kind's sentence; see the kind."""
     done: str = ""
     """What was done about it: one of the outcomes in ``store.faults``; empty if nothing was."""
     harmless: bool = False
@@ -99,13 +99,13 @@ class Fault(Record):
 
 
 class AppendContext(Record):
-    """What a plan is given while it holds the stream's lock: nobody else can append until it returns."""
+    """Input to a plan while the stream's lock is held: no other append can happen until the plan returns."""
 
     tail: Tail
     writer: str
     numbers: dict[str, int]
-    """The highest short number that this writer ever used in this stream, by prefix; may know of branches
-    that are not checked out. Engines that cannot be branched give an empty one."""
+    """The highest short number that this writer ever used in this stream, by prefix; may include branches that are
+    not checked out. Empty for engines that cannot be branched."""
 
 
 class PreparedCommit(Record):
@@ -114,19 +114,19 @@ class PreparedCommit(Record):
     draft: Draft
     numbers: dict[str, int]
     content: bytes | None = None
-    """``content_of(draft)``, where it was made before the stream was held."""
+    """``content_of(draft)``, if it was computed before the lock was taken."""
 
 
 class PrebuiltCommit(Record):
-    """A plan for a commit that no rule has to judge: its content is known before the lock is taken.
+    """A plan for a commit that no rule has to check: its content is known before the lock is taken.
 
-    An engine that knows that nothing is new since the cursor may leave out the call of ``on_tail``. So may one that
-    knows enough of what is new to write after it; the cursor that comes back is then None.
+    An engine that knows that nothing is new since the cursor may skip the call of ``on_tail``. So may one that knows
+    enough of what is new to write after it; the returned cursor is then None.
     """
 
     prepared: PreparedCommit
     on_tail: Callable[[AppendContext], object]
-    """Sees what is new. Raises to write nothing."""
+    """Receives what is new. Raises to write nothing."""
 
     def __call__(self, context: AppendContext) -> PreparedCommit:
         self.on_tail(context)
@@ -134,17 +134,17 @@ class PrebuiltCommit(Record):
 
 
 Plan = Callable[[AppendContext], PreparedCommit] | PrebuiltCommit
-"""Decides what to write, given everything that is new. Raises to write nothing. May be called again."""
+"""Decides what to write, given everything that is new. Raises to write nothing. May be called more than once."""
 
 
 class Appended(Record):
     commit: Commit
     cursor: Cursor
     """Covers the tail that the plan saw and the new commit. Meaningless if ``repeated``. None if a prebuilt commit was
-    written without reading what is new: the caller's own cursor still stands before all of it."""
+    written without reading what is new: the caller's own cursor is still before all of it."""
     version: int
     repeated: bool
-    """The operation id was there already: ``commit`` is the first one and nothing was written."""
+    """The operation id was already present: ``commit`` is the first one and nothing was written."""
 
 
 class Store(Protocol):
@@ -160,38 +160,38 @@ class Store(Protocol):
     ) -> Appended:
         """Add one commit; when this returns, the commit is durable as far as the capabilities promise.
 
-        In this order, with nobody else appending: a known ``op`` returns its commit; another version than
-        ``expect`` raises ``Conflict``; ``plan`` is called with what is beyond ``cursor``; its draft gets an id
-        later than every id in the stream, and is written. After ``UnknownOutcome`` the commit is there whole
-        or not at all, and later calls work as usual.
+        In this order, with all other appends excluded: a known ``op`` returns its commit; a version other than
+        ``expect`` raises ``Conflict``; ``plan`` is called with what is after ``cursor``; its draft gets an id later
+        than every id in the stream, and is written. After ``UnknownOutcome`` the commit is either complete or
+        absent, and later calls work as usual.
         """
 
     def read(self, stream: str, cursor: Cursor = None, *, newest_first: bool = False) -> Tail:
-        """What is beyond the cursor. With ``newest_first`` the whole stream, backwards, as an iterator.
+        """The commits after the cursor. With ``newest_first`` the whole stream, backwards, as an iterator.
 
-        A stream that nobody wrote to is empty, not an error.
+        A stream without commits is empty, not an error.
         """
 
     def streams(self, prefix: str = "") -> list[str]:
         """The names of all streams that begin with ``prefix``, sorted."""
 
     def put(self, name: str, data: bytes | None) -> None:
-        """Keep a note beside the streams (pointer, snapshot, view), or remove it. Atomic, not durable.
+        """Store a file next to the streams (pointer, snapshot, view), or remove it. Atomic, not durable.
 
-        Names: ``local/…`` for this place alone, ``<stream>/<file>`` for a view of a stream.
+        Names: ``local/…`` for this workspace only, ``<stream>/<file>`` for a view of a stream.
         """
 
     def get(self, name: str) -> bytes | None:
-        """The note, or None. Notes can vanish or be garbage after a power cut: the reader checks them."""
+        """The file, or None. It can be missing or garbage after a power cut: the reader validates it."""
 
     def forget(self, stream: str) -> None:
-        """Remove a stream with its notes. Forgetting what is not there is no error."""
+        """Remove a stream with its files. Removing a stream that does not exist is no error."""
 
     def check(self, *, fix: bool = False) -> list[Fault]:
         """Everything that is wrong; with ``fix``, repair what can be repaired without losing anything."""
 
     def close(self) -> None:
-        """Give all handles back. Closing twice is no error."""
+        """Release all handles. Closing twice is no error."""
 
 
 # -- what only some engines can do ------------------------------------------------------------------------
@@ -200,19 +200,19 @@ ARCHIVE, ATTACHMENTS, GIT, LISTING = "archive", "attachments", "git", "listing"
 
 
 class Archive(Protocol):
-    """An engine that can put sessions away, apart from the others."""
+    """An engine that can archive sessions."""
 
     def archive(self, stream: str) -> None:
-        """Put a session away. Repeating it after a crash completes it."""
+        """Archive a session. Repeating it after a crash completes it."""
 
     def archived(self) -> list[str]:
-        """The streams that were put away, oldest first."""
+        """The archived streams, oldest first."""
 
     def is_archived(self, stream: str) -> bool:
-        """Whether some of a stream was put away."""
+        """Whether any part of a stream is archived."""
 
     def has_archive(self) -> bool:
-        """Whether anything was put away, without looking at what."""
+        """Whether anything is archived, without reading the archive."""
 
     def size_of(self, stream: str) -> int:
         """Bytes on the disk, over all files of a stream."""
@@ -231,7 +231,7 @@ class Attachments(Protocol):
 
 
 class Listing(Protocol):
-    """An engine that finds the newest sessions without looking at all of them."""
+    """An engine that finds the newest sessions without reading all of them."""
 
     def newest_sessions(self, user: str | None, limit: int) -> tuple[list[str], int]:
         """The newest sessions, and how many there are."""
@@ -243,7 +243,7 @@ class GitBacked(Attachments, Protocol):
     in_git: bool
 
     def git_heads(self, stream: str) -> tuple[str, str]:
-        """Branch and commit when this writer last wrote to a stream, and now; empty where that is not known."""
+        """Branch and commit at this writer's last append to a stream, and now; empty if unknown."""
 
     def tracked_caches(self) -> list[Fault]:
         """Files of this place alone that git tracks all the same."""
@@ -252,48 +252,48 @@ class GitBacked(Attachments, Protocol):
         """The sessions in the workspace of another worktree."""
 
     def pinned_sessions(self, known: set[str]) -> list[str]:
-        """Sessions of which commits are only pinned, or of which nothing is ``known`` but that."""
+        """Sessions that have commits only in pins, or of which nothing but that is ``known``."""
 
     def has_elsewhere(self, stream: str, commit_id: str) -> bool:
-        """Whether git or a pin has a commit that the stream lacks: of another branch, stashed, reset."""
+        """Whether git or a pin has a commit that the stream lacks: on another branch, stashed, reset."""
 
     def is_stream(self, name: str) -> bool:
-        """Whether this is a stream with segments of its own: not one that is wholly in the archive."""
+        """Whether this stream has live segments, rather than being entirely archived."""
 
     def is_archived(self, stream: str) -> bool:
-        """Whether some of a stream lies in the archive."""
+        """Whether any part of a stream is archived."""
 
     def stream_at(self, folder: str) -> str:
-        """The stream whose files or segments are in a folder (relative to the workspace); empty if there is none."""
+        """The stream whose files or segments are in a folder (relative to the workspace); empty if none."""
 
     def drop_file(self, path: str) -> None:
-        """Remove a file of the workspace that can be made again."""
+        """Remove a file of the workspace that can be regenerated."""
 
     def settle_conflict(self, path: str) -> bool:
-        """Join all sides of a segment that a merge left in conflict; False if it is another stream's."""
+        """Join all sides of a segment that a merge left in conflict; False if it belongs to another stream."""
 
     def is_archive_marker(self, path: str) -> bool:
-        """Whether archiving wrote a file: the stub in a session's old folders, or the file that names an archive."""
+        """Whether archiving wrote this file: the stub in a session's old folders, or the file that names an archive."""
 
     def settle_marker(self, path: str) -> None:
-        """Remove such a file, which a merge left in conflict, from where it does not belong. The file that names an
-        archive is written again by ``check``."""
+        """Remove such a file, left in conflict by a merge, from where it does not belong. ``check`` rewrites the file
+        that names an archive."""
 
     def commit_ids(self, data: bytes) -> set[str]:
         """The ids of the commits in the bytes of a segment."""
 
     def put_back(self, path: str) -> list[str]:
-        """Move a file that a merge put into the folder of another session to where it was added."""
+        """Move a file that a merge put into another session's folder back to where it was added."""
 
     def mirror(self, stream: str) -> None:
         """Copy what this writer appended to a stream to where neither git nor an editor reaches it."""
 
     def salvage(self) -> list[Fault]:
-        """Bring back what git removed from the working tree before a git commit had it."""
+        """Restore what git removed from the working tree before a git commit had it."""
 
 
 def supports(store: Store, extension: str) -> bool:
-    """Whether an engine has one of the optional protocols."""
+    """Whether an engine implements one of the optional protocols."""
     return extension in store.capabilities.extensions
 
 

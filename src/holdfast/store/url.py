@@ -1,12 +1,12 @@
-"""Choosing an engine by where the memory is.
+"""Choosing an engine from a path or URL.
 
 | where | engine |
 | --- | --- |
 | a folder, or ``file:///absolute/path``, ``file:/absolute/path``, ``file:relative/path`` | files |
 | ``sqlite:///relative/path``, ``sqlite:////absolute/path`` | SQLite; slashes as in SQLAlchemy |
-| ``memory:`` | memory; every call makes a new, empty store |
+| ``memory:`` | memory; every call creates a new, empty store |
 
-Engines are imported when they are chosen. No message repeats a URL, since a URL may hold a password.
+Engines are imported when chosen. No message repeats a URL, since a URL may contain a password.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SCHEME = r"(?s)([A-Za-z][A-Za-z0-9+.-]{0,30}):(.*)"
 
 
 def open_store(where: str, *, clock: Clock, repository: Repository | None = UNSEARCHED) -> Store:
-    """The store at ``where``; made if it is not there yet. ``repository`` is around it, if it is a folder."""
+    """The store at ``where``; created if missing. ``repository`` is the one around it, if it is a folder."""
     match = re.fullmatch(_SCHEME, where)
     if match is None:
         return _files(where, clock, repository)
@@ -72,7 +72,7 @@ def is_url(where: str) -> bool:
 
 
 def file_path(where: str) -> str:
-    """``where`` itself, or the path that a ``file:`` URL names: both mean the same everywhere."""
+    """``where`` itself, or the path in a ``file:`` URL: both mean the same everywhere."""
     scheme, colon, rest = where.partition(":")
     if not colon or scheme.lower() != "file":
         return where
@@ -88,7 +88,7 @@ def file_path(where: str) -> str:
 
 
 def _unquoted(text: str) -> str:
-    """The text with its percent escapes decoded. ``urllib`` would take longer to load than a command may take."""
+    """The text with its percent escapes decoded, without the import time of ``urllib``."""
     if "%" not in text:
         return text
     first, *others = os.fsencode(text).split(b"%")

@@ -1,1 +1,1 @@
-"""Text made from state: pure functions, the same bytes for the same commits."""
+"""Text generated from state: pure functions, the same bytes for the same commits."""

@@ -1,7 +1,7 @@
-"""The block in AGENTS.md: kept current between two marker lines, without touching a byte of the rest.
+"""The block in AGENTS.md: updated between two marker lines, without touching a byte of the rest.
 
-Only a block whose seal fits is replaced. Whatever else is found (an edit, half a block, two blocks, conflict
-markers) is reported with its lines, and the file stays as it is.
+Only a block with a valid seal is replaced. Anything else (an edit, half a block, two blocks, conflict markers) is
+reported with its lines, and the file is left as it is.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def block(state: dict[str, Any] | None, project: dict[str, Any] | None = None) -
         if unsettled:
             lines.append(f"- {parts.noun(unsettled, 'decision')} never confirmed: `holdfast recover`")
         lines += [f"- next: {fenced(entry['text'], 200)}" for entry in parts.opened(state, "next")[:3]]
-    # Without the id of a commit: the file is tracked by git, and must change only when its words do.
+    # Without a commit id: the file is tracked by git, and must change only when its words do.
     return sealed("\n".join([*lines, END.decode()]) + "\n", None)
 
 
@@ -53,7 +53,7 @@ def merged(found: bytes | None, text: str) -> bytes:
             "The file is UTF-16, which agents do not read; nothing was written.", hint="Save it as UTF-8."
         )
     place = _place(found)
-    # A block keeps the line ends that it has; a new one takes those of the file.
+    # A block keeps its line endings; a new one takes those of the file.
     example = found if place is None else found[place[0] : place[1]]
     line_end = b"\r\n" if b"\r\n" in example else b"\n"
     fresh = text.encode().replace(b"\n", line_end)
@@ -61,13 +61,13 @@ def merged(found: bytes | None, text: str) -> bytes:
         gap = line_end if found.endswith((b"\n", b"\r")) else line_end * 2
         return found + gap + fresh
     start, end = place
-    if not found[start:end].endswith(b"\n"):  # the block ends the file, and the file has no final line end
+    if not found[start:end].endswith(b"\n"):  # the block ends the file, without a final line feed
         fresh = fresh.rstrip(b"\r\n")
     return found[:start] + fresh + found[end:]
 
 
 def cut_out(found: bytes, stand_in: bytes) -> tuple[bytes, bytes]:
-    """The block, and the file with a stand-in in its place; a file without a block is left as it is."""
+    """The block, and the file with a placeholder in its place; a file without a block is unchanged."""
     place = _place(found)
     if place is None:
         return b"", found
@@ -76,12 +76,12 @@ def cut_out(found: bytes, stand_in: bytes) -> tuple[bytes, bytes]:
 
 
 def has_block(found: bytes | None) -> bool:
-    """Whether a block, whole or damaged, is in the file."""
+    """Whether a block, complete or damaged, is in the file."""
     return found is not None and (BEGIN in found or END in found)
 
 
 def _place(found: bytes) -> tuple[int, int] | None:
-    """Where the block begins and ends; None if there is none; refused if that is not beyond doubt."""
+    """Where the block begins and ends; None if there is none; refused if that is ambiguous."""
     begins, ends, conflicts = [], [], []
     at = 0
     for number, line in enumerate(found.splitlines(keepends=True), 1):
@@ -103,17 +103,17 @@ def _place(found: bytes) -> tuple[int, int] | None:
     numbers = sorted([number for number, _ in (*begins, *ends)])
     whole = len(begins) == len(ends) == 1 and begins[0][0] < ends[0][0] and min(begins[0][1], ends[0][1]) >= 0
     if not whole:
-        raise _damaged(numbers, "a damaged block", _MEND)
+        raise _damaged(numbers, "a damaged block", _REPAIR)
     start, end = begins[0][1], ends[0][1]
     inner = found[start:end].replace(b"\r\n", b"\n")
     if condition(inner if inner.endswith(b"\n") else inner + b"\n") != "intact":
-        raise _damaged(numbers, "a block that was edited by hand", _MEND)
+        raise _damaged(numbers, "a block that was edited by hand", _REPAIR)
     return start, end
 
 
-_MEND = (
-    "Move what you wrote outside of the block, and take the rest of the block out with both of its markers: it is "
-    "made anew from the stored commits."
+_REPAIR = (
+    "Move what you wrote outside of the block, and remove the rest of the block with both of its markers: the next "
+    "run regenerates it."
 )
 
 

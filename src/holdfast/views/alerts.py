@@ -25,7 +25,7 @@ def changed_files(stale: list[dict[str, Any]]) -> list[str]:
 
 
 def git_moved(before: str, now: str) -> str:
-    """Another git HEAD than at the last commit to the session."""
+    """Git HEAD differs from the one at the session's last commit."""
     return f"GIT MOVED since this place last wrote to the session: {_head(before)} then, {_head(now)} now"
 
 

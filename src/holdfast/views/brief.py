@@ -1,8 +1,8 @@
-"""The brief: the smallest packet with which a fresh agent can go on.
+"""The brief: the smallest packet from which a new agent can continue.
 
-Lines are taken in order of survival, first a few of every section, then more of each, as long as the packet stays
-within its budget of tokens and under the number of characters that hosts inject whole. What is left out is
-counted, and the command that shows it is named.
+Lines are added in order of priority, first a few of every section, then more of each, as long as the packet stays
+within its token budget and under the number of characters that hosts inject untruncated. What is left out is counted,
+and the command that shows it is named.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DEFAULT = 2_000
 """Tokens."""
 LEAST = 300
 CHARACTERS = 9_500
-"""A host cuts what it injects at 10,000 characters."""
+"""A host truncates what it injects at 10,000 characters."""
 _FIRST = 5
 """Lines that each section gets before any gets more."""
 
@@ -42,7 +42,7 @@ def brief(
 ) -> Brief:
     """The packet of a session within ``budget`` tokens as ``count`` counts them.
 
-    ``alerts`` are lines of the caller's own, which come first and are not fenced.
+    ``alerts`` are the caller's own lines, which come first and are not fenced.
     """
     if budget < LEAST:
         raise Usage(f"A brief needs a budget of at least {LEAST} tokens, not {budget}.")
@@ -64,7 +64,7 @@ def _choose(
 ) -> list[int]:
     """How many lines of each section fit, by the cost of each line alone."""
     taken = [0] * len(wanted)
-    # Room for the frame and for naming, at the worst, every section as cut.
+    # Reserve space for the frame and, in the worst case, for naming every section as cut.
     worst = _text([section._replace(lines=["x"] * 9_999) for section in wanted], taken, state)
     tokens, characters = count(worst), len(worst)
     for quota in (_FIRST, 10_000):

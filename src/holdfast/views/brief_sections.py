@@ -1,4 +1,4 @@
-"""What a brief is made of: its sections in order of survival, each text in its fence."""
+"""The sections of a brief, in order of priority, each stored text in its fence."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _BATCHES = 2
 
 class Section(Record):
     name: str
-    """What its lines are, in the plural: for counting what was left out."""
+    """What its lines are, in the plural, for counting what was left out."""
     title: str
     lines: Sequence[str]
     command: str
-    """Shows what was left out."""
+    """The command that shows what was left out."""
 
 
 class Lines(Sequence[str]):
-    """Lines that are made when they are taken: of a thousand entries only a few ever fit."""
+    """Lines that are built lazily: of a thousand entries only a few ever fit."""
 
     def __init__(self, items: Sequence[Any], say: Callable[[Any], str]) -> None:
         self._items = items
@@ -39,7 +39,7 @@ class Lines(Sequence[str]):
     @overload
     def __getitem__(self, place: slice) -> list[str]: ...
     def __getitem__(self, place: int | slice) -> str | list[str]:
-        """Items that are lines already stay as they are."""
+        """Items that are already lines are returned as they are."""
         if isinstance(place, slice):
             return [self[index] for index in range(len(self))[place]]
         item = self._items[place]
@@ -47,7 +47,7 @@ class Lines(Sequence[str]):
 
 
 def sections(state: dict[str, Any], project: dict[str, Any] | None, alerts: Sequence[str]) -> list[Section]:
-    """Every section that has something to say; the first survives longest."""
+    """Every non-empty section; the first has the highest priority."""
     found = [
         Section("alerts", "## Look at this first", _alerts(state, alerts), "holdfast status"),
         Section("lines about the goal", "## Goal", _goal(state), "holdfast status"),
@@ -92,12 +92,12 @@ def _alerts(state: dict[str, Any], alerts: Sequence[str]) -> Lines:
             )
         else:
             items.append(
-                f"{token(handoff['id'])} waits for a successor: `holdfast resume --claim` takes it on."
+                f"{token(handoff['id'])} waits for a successor: `holdfast resume --claim` claims it."
             )
         if handoff.get("message"):
             items.append(f"Handed off with: {quoted(handoff['message'], handoff, _LONG)}")
     if state.get("archived"):
-        items.append("The session is archived and read-only; `holdfast restore` takes it out.")
+        items.append("The session is archived and read-only; `holdfast restore` restores it.")
     if parts.status(state) in ("blocked", "paused", "complete"):
         items.append(f"The session is {parts.status(state)}.")
     if unknown := state.get("unknown"):

@@ -1,4 +1,4 @@
-"""The token budget in Markdown: what is used, which zone that is, and what the zone asks for."""
+"""The token budget in Markdown: what is used, its zone, and the zone's advice."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Stored text inside a prompt: quoted as data, with who stored it, unable to leave its fence.
+"""Stored text inside a prompt: quoted as data with its author, and unable to leave its fence.
 
-A fence is ``«…»`` on one line. Inside it there is no ``«`` or ``»``, no line break, nothing that acts on a
-terminal, nothing that looks like a tag, and no run of backticks: whatever a stored text says, a reader can tell
-where it begins and where it ends.
+A fence is ``«…»`` on one line. Inside it there is no ``«`` or ``»``, no line break, no terminal control character,
+nothing that looks like a tag, and no run of backticks: whatever a stored text says, a reader can tell where it begins
+and ends.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def fenced(text: str, length: int = 300) -> str:
 
 
 def _without_tags(line: str) -> str:
-    """The line with every ``<`` that could begin a tag shown as its code; ``a < b`` stays."""
+    """The line with every ``<`` that could begin a tag replaced by its code; ``a < b`` stays."""
     first, *rest = line.split("<")
     parts = [first]
     for part in rest:
@@ -50,7 +50,7 @@ def origin(entry: dict[str, Any]) -> str:
 
 
 def _name(text: str) -> str:
-    """A plain name as it is; anything else fenced."""
+    """A plain name unchanged; anything else fenced."""
     return text if 0 < len(text) <= 40 and only(text, _LETTERS + "-.") else fenced(text, 40)
 
 
@@ -60,5 +60,5 @@ def quoted(text: str, entry: dict[str, Any], length: int = 300) -> str:
 
 
 def token(text: str) -> str:
-    """A short id, a word or a moment: as it is if it looks like one, fenced otherwise."""
+    """A short id, a word or a timestamp: unchanged if it looks like one, fenced otherwise."""
     return text if 0 < len(text) <= 40 and only(text, _LETTERS + ".:_-") else fenced(text, 40)

@@ -1,4 +1,4 @@
-"""How an agent uses holdfast: the one text that skills, context files, slash commands and AGENTS.md are made from.
+"""How an agent uses holdfast: the source text of skills, context files, slash commands and AGENTS.md.
 
 Agents pay for every word of it at every start, so it says when to do what, and no more.
 """
@@ -18,11 +18,11 @@ TRIGGER = (
     "on a decision, before a long or risky step, when a question stays open, before the context is compacted, and when "
     "you hand work over; also when the user asks what was decided, what is open, or where the work stands."
 )
-"""What makes an agent open the skill; hosts read it at every start."""
+"""What triggers the skill; hosts read it at every start."""
 
 
 class Habit(Record):
-    """One thing to do: when, by which tool of the MCP server, and by which command where there is no such tool."""
+    """One thing to do: when, with which tool of the MCP server, and with which command if there is no such tool."""
 
     when: str
     do: str
@@ -96,7 +96,7 @@ def instructions() -> str:
 
 
 def context() -> str:
-    """A page for hosts that load it whole at every start."""
+    """A page for hosts that load all of it at every start."""
     lines = ["# Working memory (holdfast)", "", SUMMARY, ""]
     lines += [f"- {habit.when}: `{habit.tool}`. {habit.do}" for habit in HABITS]
     lines += [
@@ -132,7 +132,7 @@ def skill(version: str) -> str:
 
 
 def command(name: str, arguments: str) -> str:
-    """The prompt of a slash action; ``arguments`` is what the host replaces by the user's words."""
+    """The prompt of a slash action; the host replaces ``arguments`` by the user's words."""
     action = CATALOGUE[name]
     if not action.takes:
         run = f"Run `holdfast do -- /{name}` in the project's folder."

@@ -7,12 +7,12 @@ from holdfast.views import parts
 from holdfast.views.fence import RULE, fenced, token
 
 _EACH = 8
-"""Entries of one kind that are named; the rest is counted."""
+"""Entries of one kind that are listed; the rest is counted."""
 _LENGTH = 120
 
 
 def keep(state: dict[str, Any]) -> str:
-    """The lines for the summariser. Bounded: at most some 4,000 characters, whatever the state holds."""
+    """The lines for the summariser. Bounded: at most about 4,000 characters, whatever the state holds."""
     lines = [
         f"holdfast keeps this work as session {token(str(state['user']))}/{token(str(state['session']))}. "
         "Keep the ids below word for word in the summary; the brief is given again after it.",

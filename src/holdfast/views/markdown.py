@@ -1,11 +1,11 @@
-"""Stored text inside Markdown: shown as data, on one line, unable to leave its place."""
+"""Stored text inside Markdown: shown as data, on one line, without any markup effect."""
 
 from __future__ import annotations
 
 _SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_[]<>|~&"})
 
 _STARTS = tuple("#+-=:")
-"""What makes something of a line that begins with it."""
+"""Characters that have a meaning at the start of a line."""
 _DIGITS = "0123456789"
 
 _SMALL = frozenset(
@@ -21,9 +21,9 @@ _SMALL = frozenset(
 
 
 def hidden_in(text: str) -> list[str]:
-    """The characters in a text that act on a terminal, turn a line around, or are seen by machines alone.
+    """The characters in a text that control a terminal, reverse a line's direction, or are invisible.
 
-    By code point, not by the properties of Unicode: those differ between releases of Python, and a view must not.
+    By code point, not by Unicode properties: those differ between releases of Python, and a view must not.
     """
     if text.isascii() and text.isprintable():
         return []
@@ -43,13 +43,13 @@ def code_of(character: str) -> str:
 
 
 def visible(text: str) -> str:
-    """The text with every hidden character shown as its code instead of acting; line feeds and tabs stay."""
+    """The text with every hidden character replaced by its code; line feeds and tabs stay."""
     hidden = hidden_in(text)
     return text.translate({ord(character): code_of(character) for character in hidden}) if hidden else text
 
 
 def inline(text: str, length: int = 300) -> str:
-    """Text on one line, with everything that Markdown would act on escaped."""
+    """Text on one line, with all Markdown escaped."""
     line = " ".join(visible(text).split())
     if len(line) > length:
         line = line[: length - 1] + "…"
@@ -58,7 +58,7 @@ def inline(text: str, length: int = 300) -> str:
         return f"\\{line}"
     if line[:1] and line[0] in _DIGITS:
         number = len(line) - len(line.lstrip(_DIGITS))
-        if line[number : number + 1] in (".", ")"):  # it would be an item of a numbered list
+        if line[number : number + 1] in (".", ")"):  # it would start a numbered list
             return f"{line[:number]}\\{line[number:]}"
     return line
 

@@ -49,7 +49,7 @@ def loops_md(state: dict[str, Any]) -> str:
 
 
 def context_md(state: dict[str, Any]) -> str:
-    """What is loaded: the items of the budget and the files that the session refers to."""
+    """What is loaded: the budget's items and the files that the session refers to."""
     lines = [*_head(state, "Context"), "## Token Budget", "", *budget_lines(state), ""]
     items = sorted(
         (state.get("budget") or {}).get("items", {}).items(), key=lambda item: (-item[1]["tokens"], item[0])
@@ -106,7 +106,7 @@ def handoff_md(state: dict[str, Any], project: dict[str, Any] | None = None) -> 
         ]
         if handoff.get("message"):
             lines += [inline(handoff["message"], 700), ""]
-    lines += ["`holdfast resume --claim` takes this on.", ""]
+    lines += ["`holdfast resume --claim` claims it.", ""]
     lines += ["## Objective", "", inline(parts.value(state, "goal"), 700), ""]
     lines += [
         "## Phase",
@@ -135,7 +135,7 @@ def handoff_md(state: dict[str, Any], project: dict[str, Any] | None = None) -> 
 
 
 def continue_here(state: dict[str, Any]) -> str:
-    """Where a paused session goes on. It names its session and version, so that a stale copy shows."""
+    """How to continue a paused session. It names its session and version, so that a stale copy is visible."""
     recovery = state.get("recovery") or {}
     lines = [
         *_head(state, "Continue here"),
@@ -153,12 +153,12 @@ def continue_here(state: dict[str, Any]) -> str:
         lines.append(f"**Notes:** {inline(recovery['notes'], 700)}")
     lines += ["", *_checkpoint(state), *_listed(state, "Next Actions", "next", "text")]
     session = inline(str(state["session"]))
-    lines += [f"To go on: `holdfast continue --session {session}`, then `holdfast resume`.", ""]
+    lines += [f"To continue: `holdfast continue --session {session}`, then `holdfast resume`.", ""]
     return _page(lines, state)
 
 
 PAGES: dict[str, Callable[[dict[str, Any]], str]] = {"LOOPS.md": loops_md, "CONTEXT.md": context_md}
-"""Views that are made when somebody asks for them."""
+"""Views that are generated on demand."""
 
 
 # -- parts of a page --------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Looking into a state. A stream of another kind lacks some parts; views then show them as empty."""
+"""Reading a state. A stream of another kind lacks some parts; views show them as empty."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STATUSES = {
 
 
 def opened(state: dict[str, Any], name: str) -> list[Entry]:
-    """What is open of a collection, oldest first."""
+    """The open entries of a collection, oldest first."""
     return list(state.get(name, {}).get("open", {}).values())
 
 
@@ -47,13 +47,13 @@ def current_task(state: dict[str, Any]) -> Entry | None:
 
 
 def proposed_plan(state: dict[str, Any]) -> Entry | None:
-    """The newest plan that waits for approval."""
+    """The newest pending plan."""
     plans = [plan for plan in opened(state, "plans") if plan.get("status", "proposed") == "proposed"]
     return plans[-1] if plans else None
 
 
 def status(state: dict[str, Any]) -> str:
-    """The status of a session; what nobody has set is worked out."""
+    """The status of a session; derived if nobody has set it."""
     given = value(state, "status")
     if given and given != "working":
         return given
@@ -63,7 +63,7 @@ def status(state: dict[str, Any]) -> str:
 
 
 def phase_place(state: dict[str, Any]) -> str:
-    """Where the phase is in the declared order, such as ``(2 of 4)``; empty if that says nothing."""
+    """The phase's position in the declared order, such as ``(2 of 4)``; empty if it has none."""
     declared = state.get("phases", {}).get("declared", [])
     phase = value(state, "phase")
     return f"({declared.index(phase) + 1} of {len(declared)})" if phase in declared else ""
@@ -84,7 +84,7 @@ def progress(batch: Entry) -> dict[str, int]:
 
 
 def counted(batch: Entry) -> str:
-    """How far a batch has come, such as ``5 of 12 done, 1 failed``."""
+    """The progress of a batch, such as ``5 of 12 done, 1 failed``."""
     counts = progress(batch)
     failed = f", {counts['failed']:,} failed" if counts["failed"] else ""
     running = f", {counts['running']:,} under way" if counts["running"] else ""

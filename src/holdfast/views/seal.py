@@ -1,8 +1,8 @@
-"""Seals: how a view shows that nobody has edited it.
+"""Seals: how a view shows that it was not edited.
 
-A view carries the hash of its own text without the seal, and names the commits that it shows. A view whose seal fits
-may be regenerated at any time; one whose seal does not fit was edited by a person, truncated by a crash, or merged by
-git, and is told apart here.
+A view carries the hash of its own text without the seal, and names the commits that it shows. A view with a valid
+seal may be regenerated at any time; one with an invalid seal was edited by a person, truncated by a crash, or merged by
+git: this module decides which.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ MARK = "sealed: "
 _LENGTH = 16
 _HASH_AT = len(MARK) + ids.ID_LENGTH + len("+00000000 ")
 ADDED = _HASH_AT - len(MARK) + _LENGTH
-"""Characters by which a seal makes a view longer."""
+"""Characters that a seal adds to a view."""
 _NESTED = ("   ", "  }", "  ]")
 """Lines of JSON that hold no key of the outermost object."""
 _SHAPE = str.maketrans(dict.fromkeys("0123456789abcdefghijklmnopqrstuvwxyz", "x"))
@@ -31,21 +31,21 @@ def sealed(text: str, state: dict[str, Any] | None) -> str:
 
 
 def _commits(state: dict[str, Any] | None) -> str:
-    """Which commits are in the state. The latest one is not enough: a merge brings earlier ones."""
+    """Which commits are in the state. The latest one is not enough: a merge adds earlier ones."""
     if state is None:
         return f"{ids.ZERO}+{0:08x}"
     return f"{state['head'] or ids.ZERO}+{state['mix']:08x}"
 
 
 def is_current(found: bytes | None, state: dict[str, Any]) -> bool:
-    """Whether a view shows this state and nobody has edited it: it need not be regenerated."""
+    """Whether a view shows this state and was not edited: it need not be regenerated."""
     if found is None or found.find(f"{MARK}{_commits(state)} ".encode()) != found.find(MARK.encode()):
         return False
     return condition(found) == "intact"
 
 
 def condition(found: bytes) -> str:
-    """What became of a view.
+    """The condition of a view.
 
     ``intact``; ``broken`` (empty, garbage or conflict markers: nothing to keep); ``merged`` (git joined the lines of
     two versions, as its union driver does: seals and timestamps of both are there); or ``edited``. Line endings do not
@@ -69,13 +69,13 @@ def condition(found: bytes) -> str:
 
 
 def plain(found: bytes) -> str:
-    """The text of a view with the line endings that it was made with: git may have converted them."""
+    """The text of a view with its original line endings: git may have converted them."""
     return found.decode().replace("\r\n", "\n")
 
 
 def _is_merged(text: str) -> bool:
-    """Whether a field is there twice that a view has once: before its title, or as a key of its JSON; a second seal
-    can be anywhere."""
+    """Whether a field occurs twice that a view has once: before its title, or as a key of its JSON; a second seal can
+    be anywhere."""
     fields: set[str] = set()
     titled = False
     for line in text.split("\n"):
@@ -95,7 +95,7 @@ def _head(text: str) -> str:
 
 
 def head(found: bytes) -> str:
-    """The latest commit that a view shows, by its seal; empty if it has no whole seal, or shows none."""
+    """The latest commit that a view shows, by its seal; empty if it has no complete seal, or shows none."""
     text = plain(found)
     at = text.find(MARK)
     named = _head(text) if at >= 0 and len(text) >= at + _HASH_AT + _LENGTH else ""
@@ -103,8 +103,8 @@ def head(found: bytes) -> str:
 
 
 def is_truncated(found: bytes, whole: str) -> bool:
-    """Whether a view is the beginning of ``whole``, as after a power cut; ``whole`` shows the commits that the seal
-    names. Without a whole seal it can be of any version: then it looks like the beginning of every other one."""
+    """Whether a view is a prefix of ``whole``, as after a power cut; ``whole`` shows the commits that the seal names.
+    Without a complete seal it can be of any version: then it looks like the prefix of any other one."""
     text = plain(found)
     if whole.startswith(text):
         return len(text) < len(whole)
@@ -113,7 +113,7 @@ def is_truncated(found: bytes, whole: str) -> bool:
 
 
 def marker_line(found: bytes) -> int:
-    """The line, from 1, in which a conflict begins that a merge left in a file; 0 if there is none."""
+    """The line, from 1, of the first conflict marker that a merge left in a file; 0 if there is none."""
     lines = found.splitlines()
     if not any(line.startswith(b">>>>>>> ") for line in lines):
         return 0

@@ -1,7 +1,7 @@
 """``state.json``: the small contract that programs read. Under 10 KB whatever the session did.
 
-Every text is cut by the bytes that it takes in the file, and every list to a few entries. If the whole is still
-too large it is made again with less of each, until it fits: the smallest measure fits always.
+Every text is cut by the bytes that it takes in the file, and every list to a few entries. If the whole is still too
+large it is built again with smaller limits until it fits; the smallest limits always fit.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ CAP = 10_000
 
 
 class Measure(Record):
-    """How much of everything is shown."""
+    """The limits for everything that is shown."""
 
     shown: int
     """Entries of a list; the rest is counted."""
     width: int
     """Bytes of a text in JSON."""
     name: int
-    """Bytes of a name, an id or a moment in JSON."""
+    """Bytes of a name, an id or a timestamp in JSON."""
 
 
 MEASURES = (
@@ -223,7 +223,7 @@ def _name(text: str | None, measure: Measure) -> str | None:
 
 
 def fit(text: str, size: int) -> str:
-    """The text on one line, cut so that it takes at most ``size`` bytes in the file."""
+    """The text on one line, truncated to at most ``size`` bytes in the file."""
     line = " ".join(text[: size * 4].split())
     if (
         len(line) == len(text) <= size
@@ -251,7 +251,7 @@ def size_in_file(text: str) -> int:
 
 
 def _inert(encoded: str) -> str:
-    """JSON whose text cannot act on a terminal that shows the file; a parser reads the same text."""
+    """JSON whose text cannot control a terminal that shows the file; a parser reads the same text."""
     if encoded.isascii() and "\x7f" not in encoded:
         return encoded
     return encoded.translate({ord(c): _escape(ord(c)) for c in hidden_in(encoded)})
@@ -265,7 +265,7 @@ def _escape(code: int) -> str:
 
 
 def render(state: dict[str, Any]) -> str:
-    """The bytes of ``state.json``. The seal comes first: no stored text can stand before it."""
+    """The bytes of ``state.json``. The seal comes first, before any stored text."""
     text = ""
     for measure in MEASURES:
         text = json.dumps({"seal": MARK, **contract(state, measure)}, ensure_ascii=False, indent=2) + "\n"

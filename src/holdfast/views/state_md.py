@@ -42,7 +42,7 @@ def render(state: dict[str, Any]) -> str:
 
 
 def _field(text: object) -> str:
-    """A moment or an id in the frontmatter; without spaces nothing before the seal can look like one."""
+    """A timestamp or an id in the frontmatter; without spaces nothing before the seal can look like one."""
     return inline(str(text)).replace(" ", "-")
 
 
@@ -78,7 +78,7 @@ def _context(state: dict[str, Any]) -> list[str]:
         lines.append(f"**Batch:** {len(batches) - BATCHES} more; `holdfast batch status ID` shows one")
     if state.get("archived"):
         lines.append(
-            f"**Archived:** {inline(_minute(state['archived']['at']))}; `holdfast restore` takes it out"
+            f"**Archived:** {inline(_minute(state['archived']['at']))}; `holdfast restore` restores it"
         )
     return ["## Current Context", "", *lines, ""]
 
@@ -94,7 +94,7 @@ def _task(state: dict[str, Any]) -> str:
 
 
 def _contest(contest: dict[str, Any]) -> str:
-    """One contested value with all that was set without seeing the others."""
+    """One contested value with all values that were set concurrently."""
     rivals = ", ".join(
         f"{inline(str(r['value']), 100)} (by {inline(r['by'], 60)})" for r in contest["rivals"]
     )

@@ -1,7 +1,7 @@
 """Tab-separated lines in which a cell may hold any text.
 
-A backslash introduces ``\\t``, ``\\n``, ``\\r``, ``\\0`` and itself; everything else stands as it is. So a line is one
-record for every tool that reads lines, and the cells come back unchanged.
+A backslash introduces ``\\t``, ``\\n``, ``\\r``, ``\\0`` and itself; everything else is literal. So a line is one
+record for every line-based tool, and the cells are read back unchanged.
 """
 
 from __future__ import annotations

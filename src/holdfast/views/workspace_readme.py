@@ -1,4 +1,4 @@
-"""The page that explains a workspace folder to whoever opens it."""
+"""The page that explains a workspace folder to its readers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""YAML, written so that every reader of YAML 1.1 or 1.2 gets back exactly what went in.
+"""YAML, written so that every reader of YAML 1.1 or 1.2 gets back exactly the same values.
 
-Block style for objects and lists, one line a scalar. A text stands plain only where no reader can take it for
-anything else; otherwise it is double-quoted, with escapes for what is not plainly visible.
+Block style for objects and lists, one line per scalar. A text is plain only if no reader can take it for anything
+else; otherwise it is double-quoted, with escapes for invisible characters.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _number(value: float) -> str:
     if value != value or value in (float("inf"), float("-inf")):
         raise TypeError("a number that is not finite cannot be written as YAML")
     shown = repr(value)
-    # Readers of YAML 1.1 take 1e+16 for a text: the point makes it a number.
+    # Readers of YAML 1.1 take 1e+16 for a string: the point makes it a number.
     if "e" in shown and "." not in shown:
         shown = shown.replace("e", ".0e")
     return shown
@@ -92,7 +92,7 @@ def _list(value: Any, indent: str) -> list[str]:
     for inner in value:
         if isinstance(inner, (dict, list, tuple)) and inner:
             nested = _object(inner, f"{indent}  ") if isinstance(inner, dict) else _list(inner, f"{indent}  ")
-            # The first line of an entry stands beside its dash.
+            # The first line of an entry comes after its dash.
             lines += [f"{indent}- {nested[0][len(indent) + 2 :]}", *nested[1:]]
         else:
             lines.append(f"{indent}- {scalar(inner)}")

@@ -1,4 +1,4 @@
-"""What changed around a session since its last commit: the first thing that a successor must know."""
+"""What changed around a session since its last commit: the first thing that the next agent must know."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def alerts(session: Session) -> list[str]:
-    """One line for each: damage, git moved, files that the session refers to changed, others at work on it."""
+    """One line for each: damage, git moved, referenced files changed, others at work on it."""
     return [
         *(lines.damaged(fault.where, fault.what) for fault in session.peek().faults),
         *_git(session),

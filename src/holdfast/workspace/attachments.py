@@ -1,7 +1,7 @@
-"""Files beside the streams: what a session refers to, in the project's folder or in its own.
+"""Files that a session refers to, in the project's folder or in its own.
 
-Paths are relative (see ``core.paths``) and stay inside: no link below the two folders is followed, and only
-plain files are read.
+Paths are relative (see ``core.paths``) and stay inside: no symlink below the two folders is followed, and only
+regular files are read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from holdfast.fs.port import FileSystem
 from holdfast.typed import Record
 
 _CHUNK = 1 << 20
-_READ = os.O_RDONLY | os.O_NONBLOCK  # a pipe in the place of a file must not make us wait
+_READ = os.O_RDONLY | os.O_NONBLOCK  # a pipe must not block
 
 
 class Found(Record):
@@ -30,7 +30,7 @@ class Found(Record):
     """SHA-256, in hexadecimal digits."""
 
 
-class Beside:
+class Attachments:
     """The files of one project, and of one session if its store has folders."""
 
     def __init__(
@@ -38,16 +38,16 @@ class Beside:
         project: str,
         session: str | None = None,
         fs: FileSystem = posix,
-        keep: Callable[[str], None] = lambda _: None,
+        pin: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.project = os.path.abspath(project)
         self.session = os.path.abspath(session) if session is not None else None
         self._fs = fs
-        self._keep = keep
-        """What is done with the path of each new file of the session."""
+        self._pin = pin
+        """Called with the path of each new file of the session."""
 
     def name(self, given: str) -> str:
-        """The relative path that a caller means: one relative to the session's or the project's folder, or absolute."""
+        """The relative path for a given one: relative to the session's or the project's folder, or absolute."""
         if not isinstance(given, str) or given.startswith(IN_SESSION):
             return checked_path(given)
         if os.path.isabs(given):
@@ -102,10 +102,10 @@ class Beside:
             self._fs.close(fd)
 
     def write_context(self, name: str, data: bytes) -> str:
-        """Put a file into the session's context folder, durably; returns its path.
+        """Write a file to the session's context folder, durably; returns its path.
 
-        The name must come from the content: a file that is there already is taken to be the same if it has the
-        same bytes, and is replaced otherwise (a power cut can leave an empty one).
+        The name must come from the content: an existing file with the same bytes is kept, and any other is replaced (a
+        power cut can leave an empty one).
         """
         if self.session is None:
             raise Refused("This store has no folders; nothing was written.")
@@ -118,13 +118,13 @@ class Beside:
             target = os.path.join(folder, name)
             durable.replace(self._fs, target, data, tag=f"{os.getpid()}-{os.urandom(4).hex()}", durable=True)
             durable.fsync_dirs(self._fs, folder, self.project)
-            self._keep(target)
+            self._pin(target)
         except OSError as error:
             raise Unavailable(f"{path}: {error.strerror}; nothing was stored.") from error
         return path
 
     def _open(self, path: str) -> int:
-        """A handle on a plain file below its folder. Looked at before and after: it may be moved meanwhile."""
+        """A handle on a regular file below its folder. Checked before and after opening: it may be replaced."""
         plain = checked_path(path)
         inside = plain.removeprefix(IN_SESSION)
         folder = self.session if plain.startswith(IN_SESSION) else self.project
@@ -170,14 +170,14 @@ class Beside:
 
 
 def _below(path: str, folder: str | None) -> str | None:
-    """``path`` relative to ``folder``, if it is below it; links above the two folders may differ."""
+    """``path`` relative to ``folder``, if it is below it; symlinks above the two folders may differ."""
     if folder is None:
         return None
     plain = os.path.normpath(path)
     if plain.startswith(folder + os.sep):
         return plain[len(folder) + 1 :]
     # The same folder by another name, such as /tmp and /private/tmp: only the parent is resolved, so that a
-    # link to a file inside stays visible as a link.
+    # symlink to a file inside stays visible as one.
     real, top = os.path.realpath(os.path.dirname(plain)), os.path.realpath(folder)
     if real == top or real.startswith(top + os.sep):
         return os.path.join(real, os.path.basename(plain))[len(top) + 1 :]

@@ -1,7 +1,7 @@
-"""What is noted of an agent's work without its doing: prompts, edits, failures, compactions, the end of a turn.
+"""What hooks record of an agent's work: prompts, edits, failures, compactions, the end of a turn.
 
-Each is bounded, and each says the same thing only once: a host may tell of one event twice, and two settings files may
-both name us. Whether something is news is decided under the stream's lock, by the rule itself.
+Each is bounded and recorded only once: a host may report one event twice, and two settings files may both call us.
+The rule itself decides under the stream's lock whether something is new.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ PROMPT_LENGTH = 200
 OUTPUT_LENGTH = 300
 SUMMARY_LENGTH = 8_000
 TWICE_MS = 5_000
-"""The same words within this time are one event that was told twice."""
+"""The same words within this time are one event that was reported twice."""
 FILES = 100
-"""Files that tools edited and that a session refers to; the oldest makes room."""
+"""Files that tools edited and that a session refers to; the oldest is dropped."""
 ERRORS = 10
-"""Failed commands that stay open; the oldest makes room."""
+"""Failed commands that stay open; the oldest is closed."""
 _BEFORE = "Before a compaction: "
 
 
@@ -34,7 +34,7 @@ class _NoNews(Exception):
 
 
 def _commit(session: Session, rule: Rule, op: str | None) -> bool:
-    """Run a rule that may find that there is nothing to write; False if so, or if it was written before."""
+    """Run a rule that may find nothing to write; False if so, or if it was written before."""
     try:
         return not session.commit(rule, op=op).repeated
     except _NoNews:
@@ -42,7 +42,7 @@ def _commit(session: Session, rule: Rule, op: str | None) -> bool:
 
 
 def prompted(session: Session, text: str, now: int, op: str | None) -> bool:
-    """Keep the first line of what was asked."""
+    """Record the first line of a prompt."""
     line = first_line(text, PROMPT_LENGTH)
 
     def rule(state: dict[str, Any], mint: Any) -> list[Event]:
@@ -55,7 +55,7 @@ def prompted(session: Session, text: str, now: int, op: str | None) -> bool:
 
 
 def first_line(text: str, length: int) -> str:
-    """The first line that says something, cut."""
+    """The first line with text, truncated."""
     stripped = text.strip()
     return one_line(stripped.partition("\n")[0][: 8 * length], length)
 
@@ -65,7 +65,7 @@ def _just_now(at: str, now: int) -> bool:
 
 
 def stopped(session: Session, message: str, in_flight: tuple[str, ...], op: str | None) -> bool:
-    """Keep what an agent did last, and what it left running."""
+    """Record what an agent did last, and what it left running."""
     action = first_line(message, OUTPUT_LENGTH)
     if running := [one_line(task, 80) for task in in_flight if task.strip()]:
         action = f"{action or 'the turn ended'}; still running: {', '.join(running[:5])}"
@@ -82,14 +82,14 @@ def stopped(session: Session, message: str, in_flight: tuple[str, ...], op: str 
 
 
 def edited(session: Session, paths: tuple[str, ...]) -> list[str]:
-    """Refer to files as they are now; returns those that changed. What is outside of the project is left out."""
+    """Refer to files as they are now; returns those that changed. Files outside of the project are skipped."""
     files = session.files
     found = []
     for path in paths:
         try:
             found.append(files.look(files.name(path)))
         except HoldfastError:
-            continue  # moved away again, a link, or not of this project
+            continue  # moved since, a symlink, or not in this project
     if not found:
         return []
     changed: list[str] = []
@@ -112,7 +112,7 @@ def edited(session: Session, paths: tuple[str, ...]) -> list[str]:
 
 
 def _room(session: Session, known: dict[str, Any], new: int, wanted: list[str]) -> list[Event]:
-    """Drop the oldest references that were noted here and by nobody's wish, for as many new ones."""
+    """Drop the oldest references that hooks recorded, to make room for new ones."""
     noted = [
         entry
         for entry in known.values()
@@ -126,7 +126,7 @@ def _room(session: Session, known: dict[str, Any], new: int, wanted: list[str]) 
 
 
 def failed(session: Session, command: str, output: str) -> bool:
-    """Keep a command that failed, once, until something else takes its place."""
+    """Record a command that failed, once, until newer failures replace it."""
     said = one_line(output.strip(), OUTPUT_LENGTH)
     text = f"`{one_line(command, PROMPT_LENGTH)}` failed" + (f": {said}" if said else "")
 
@@ -143,9 +143,9 @@ def failed(session: Session, command: str, output: str) -> bool:
 
 
 def compacting(session: Session, trigger: str, key: str, op: str, *, count: bool) -> bool:
-    """Save a checkpoint before a context is compacted; what the last one said about going on is kept.
+    """Save a checkpoint before a context is compacted, with the previous one's continuation notes.
 
-    ``count`` counts the compaction as well, for hosts that do not tell when it is done.
+    ``count`` also counts the compaction, for hosts that do not report its end.
     """
 
     def rule(state: dict[str, Any], mint: Any) -> list[Event]:
@@ -166,13 +166,13 @@ def compacting(session: Session, trigger: str, key: str, op: str, *, count: bool
         return events + (concepts.compaction.add(None, trigger or None) if count else [])
 
     state = session.peek().state
-    # Where the host has no id for it: no two compactions happen between two prompts without one being counted.
+    # If the host has no id for it: no two compactions happen between two prompts without one being counted.
     turn = key or f"{state['messages']['count']}"
     done = "" if count else f":{state['compactions']['count']}"
     return _commit(session, rule, f"{op}:{turn}{done}"[:200])
 
 
 def compacted(session: Session, summary: str, trigger: str, op: str) -> bool:
-    """Count a compaction, and keep what the summary says."""
+    """Count a compaction, and record its summary."""
     events = concepts.compaction.add(summary.strip()[:SUMMARY_LENGTH] or None, trigger or None)
     return _commit(session, lambda state, mint: events, op)

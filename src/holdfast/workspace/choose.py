@@ -1,7 +1,7 @@
-"""Which session to go on with when nobody names one, and why that one.
+"""Which session to continue when none is named, and why.
 
 The rule: HOLDFAST_SESSION; else this worktree's pointer; else the newest unfinished session of this user here,
-those whose agent died first. Host programs have session ids of their own, which are mapped to ours.
+those whose agent died first. Host programs have their own session ids, which are mapped to ours.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from holdfast.workspace.workspace import Workspace
 
 LOOKED_AT = 30
-"""How many of the newest sessions are opened to find the one that was written last."""
+"""How many of the newest sessions are opened to find the one written last."""
 AT_MOST = 300
 """How many are opened if all of those are finished."""
 
@@ -34,7 +34,7 @@ class Choice(Record):
 
 
 def pick(workspace: Workspace) -> Choice:
-    """The session to go on with here."""
+    """The session to continue here."""
     if named := os.environ.get("HOLDFAST_SESSION"):
         return Choice(workspace.session(named), "HOLDFAST_SESSION names it")
     current = workspace.current()
@@ -42,15 +42,15 @@ def pick(workspace: Workspace) -> Choice:
         try:
             session = workspace.session(current)
         except HoldfastError:
-            session = None  # its branch is not checked out, or it was archived
+            session = None  # on another branch, or archived
         if session is not None and is_unfinished(session.peek().state):
             return Choice(session, "it is the current one of this worktree")
     streams, total = workspace.page(workspace.user, AT_MOST)
-    if not streams:  # perhaps there is no workspace any more: nothing may be written where it was
+    if not streams:  # the workspace may be gone: nothing may be written there
         raise NoSession(f"{workspace.user} has no session here.")
     crashed = [
         Session(workspace, f"sessions/{name}")
-        for name in _left_by_the_dead(workspace)
+        for name in _abandoned(workspace)
         if name.partition("/")[0] == workspace.user and is_stream_name(f"sessions/{name}")
     ]
     if left := _unfinished(crashed, AT_MOST):
@@ -68,7 +68,7 @@ def pick(workspace: Workspace) -> Choice:
 
 
 def _unfinished(sessions: list[Session], enough: int) -> list[Session]:
-    """Those that are unfinished, the one with the latest commit first. Once there is one, ``enough`` are looked at."""
+    """The unfinished ones, latest commit first. Once there is one, ``enough`` are opened."""
     found: list[Session] = []
     for number, session in enumerate(sessions):
         if number >= enough and found:
@@ -82,8 +82,8 @@ def is_unfinished(state: dict[str, Any]) -> bool:
     return bool(state["session"]) and contested.value(state["registers"], "status") != "complete"
 
 
-def _left_by_the_dead(workspace: Workspace) -> set[str]:
-    """Sessions whose every known agent is gone."""
+def _abandoned(workspace: Workspace) -> set[str]:
+    """Sessions whose known agents are all gone."""
     try:
         people = workspace.presence.who()
     except HoldfastError:
@@ -101,13 +101,13 @@ def _note(host: str, host_session: str) -> str:
 
 
 def bind(workspace: Workspace, host: str, host_session: str, session: Session) -> None:
-    """Remember which of our sessions a host's session works on."""
+    """Store which of our sessions a host's session works on."""
     record = {"host": host, "host_session": host_session, "session": f"{session.user}/{session.id}"}
     workspace.store.put(_note(host, host_session), json.dumps(record).encode() + b"\n")
 
 
 def for_host(workspace: Workspace, host: str, host_session: str) -> Choice:
-    """The session that a host's session works on; a new host session goes on with what ``pick`` finds."""
+    """The session that a host's session works on; a new host session continues what ``pick`` finds."""
     note = workspace.store.get(_note(host, host_session))
     if note is not None:
         try:

@@ -1,4 +1,4 @@
-"""A file on its way in, without its secrets: each line that has one is reported, and nothing else is lost with it."""
+"""Removing secrets from an imported file: each line that has one is reported, and nothing else is lost."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class Cleaning:
-    """What becomes of the secrets of one file. Made before anything is written; refuses then, if it has to.
+    """Decides about the secrets of one file, before anything is written; may refuse the file.
 
-    The bytes that are kept, and what they are called by (their hash), are those without the secrets: a hash over a
-    password among known words would let the password be guessed.
+    The stored bytes, and the hash that names them, are those without the secrets: a hash over a password among known
+    words would let the password be guessed.
     """
 
     def __init__(self, workspace: Workspace, name: str, data: bytes) -> None:
@@ -39,7 +39,7 @@ class Cleaning:
             self.data = secrets.redact(text, self._key).encode("utf-8", "surrogateescape")
 
     def of(self, item: Record | Left) -> Record | Left:
-        """A record, or a line that was not understood, as it may be kept and shown."""
+        """A record, or a line that was not understood, as it may be stored and shown."""
         if self._key is None:
             return item
         if isinstance(item, Left):

@@ -13,7 +13,7 @@ from holdfast.workspace.receipt import Receipt
 if TYPE_CHECKING:
     from holdfast.workspace.handle import Handle as Base
 else:
-    Base = object  # whoever takes these commands in is a handle itself
+    Base = object  # the class that mixes this in is a handle
 
 
 class DecisionCommands(Base):
@@ -91,7 +91,7 @@ class DecisionCommands(Base):
 
 
 class Acting:
-    """An action under way. The decision is recorded when the ``with`` block is entered."""
+    """An action in progress. The decision is recorded when the ``with`` block is entered."""
 
     def __init__(self, handle: DecisionCommands, decide: Callable[[], Receipt]) -> None:
         self._handle = handle
@@ -112,7 +112,7 @@ class Acting:
         return self.decision.id
 
     def outcome(self, text: str) -> None:
-        """What to record as the outcome when the block ends well."""
+        """Set the outcome to record when the block succeeds."""
         self._outcome = text
 
     def __enter__(self) -> Acting:
@@ -131,6 +131,6 @@ class Acting:
         if error is None:
             self._handle.settle(self.id, self._outcome)
         else:
-            # Nobody chose these words: a secret in them must not hide the error that they tell of.
+            # These words come from an exception: a secret in them must not hide the error.
             handle = self._handle.with_secrets("redact")
             handle.settle(self.id, f"{type(error).__name__}: {error}".rstrip(": "), ok=False)

@@ -1,7 +1,7 @@
 """Where the workspace is, which git repository is around it, and who is working.
 
-Each is looked for once per opened workspace: ``open_workspace`` passes what it found to the store, to presence and to
-whatever else asks.
+Each is found once per opened workspace: ``open_workspace`` passes the result to the store, to presence and to
+every other caller.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Surroundings(Record):
     """What is around a workspace."""
 
     project: str
-    """The folder that holds the workspace; for a database, the one where the process works."""
+    """The folder that holds the workspace; for a database, the current folder."""
     repository: Repository | None
     """The git repository around the project."""
 

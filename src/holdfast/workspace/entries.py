@@ -47,7 +47,7 @@ def batch(session: Work, name: str | None = None) -> Entry:
 
 
 def stale_files(session: Context) -> list[Entry]:
-    """Every file that the state refers to and that is no longer as it was: its path, and what is wrong."""
+    """Every referenced file that has changed: its path, and what is wrong."""
     files = session.files
     known: dict[str, Entry] = session._look(_referred)
     stale = []
@@ -74,7 +74,7 @@ def _referred(state: Entry) -> dict[str, Entry]:
 
 
 def recent_messages(session: Context, n: int = 20, *, full: bool = True) -> list[Entry]:
-    """The last ``n`` messages that no summary stands for, oldest first; with ``full``, long ones come whole."""
+    """The last ``n`` messages that no summary covers, oldest first; with ``full``, long ones are complete."""
     if n < 1:
         return []
     messages: Entry = session._look(lambda state: copy(state["messages"]))

@@ -1,4 +1,4 @@
-"""Exports: other tools' formats, made from the log and the state."""
+"""Exports: other tools' formats, generated from the log and the state."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def export(workspace: Workspace, name: str, session: str | None = None, *, everything: bool = False) -> str:
-    """The text of an export by its name; ``everything`` takes all sessions into ``events.yaml``."""
+    """The text of an export by its name; ``everything`` includes all sessions in ``events.yaml``."""
     if name not in EXPORTS:
         raise Usage(f"There is no export {name[:40]!r}.", hint=f"There are {', '.join(EXPORTS)}.")
     return EXPORTS[name](workspace, session, everything)

@@ -1,7 +1,7 @@
-"""What every handle on a stream can do: read the state, commit a command, look back.
+"""What every handle on a stream can do: read the state, commit a command, read history.
 
-A command runs ``rule → event → store``: the rule sees the newest state while nobody else can append, so what
-it allows is still allowed when it is written.
+A command runs ``rule → event → store``: the rule sees the newest state while no other append can happen, so what it
+allows is still allowed when it is written.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from holdfast.core.codec import Commit, Draft, Event
 from holdfast.core.short_ids import Mint
 from holdfast.errors import Conflict, Forbidden, Hint, NotFound, Usage, Use
 from holdfast.store.protocol import AppendContext, Plan, PrebuiltCommit, PreparedCommit
-from holdfast.typed import TYPE_CHECKING, Any, Self, made
+from holdfast.typed import TYPE_CHECKING, Any, Self, new_record
 from holdfast.workspace import secrets_filter
 from holdfast.workspace.receipt import Receipt
 from holdfast.workspace.snapshot import WorkingSet
@@ -39,7 +39,7 @@ _NONE: dict[str, int] = {}
 
 
 class _Update:
-    """The one command of an ``update``: kept until the function has returned, then written."""
+    """The one command of an ``update``: held until the function has returned, then written."""
 
     __slots__ = ("after", "handle", "op", "over", "receipt", "rule", "version")
 
@@ -60,7 +60,7 @@ class Handle:
     """
 
     secrets: str | None = None
-    """What becomes of secrets, if this handle has a policy of its own; see ``with_secrets``."""
+    """The policy for secrets, if this handle has its own; see ``with_secrets``."""
 
     def __init__(self, workspace: Workspace, stream: str) -> None:
         self.workspace = workspace
@@ -72,7 +72,7 @@ class Handle:
     # -- the present --------------------------------------------------------------------------------------
 
     def _look(self, question: Callable[[dict[str, Any]], T]) -> T:
-        """What ``question`` makes of the newest state, while no other thread changes it."""
+        """The result of ``question`` on the newest state, while no other thread changes it."""
         working_set = self._set
         with working_set.lock:
             working_set.refresh()
@@ -91,7 +91,7 @@ class Handle:
 
     @property
     def version(self) -> int:
-        """How many commits the stream has; what ``expect=`` is compared with."""
+        """How many commits the stream has; compared with ``expect=``."""
         if self._update is not None:
             return self._update.version
         with self._set.lock:
@@ -100,28 +100,28 @@ class Handle:
 
     @property
     def lock(self) -> ThreadLock:
-        """Internal: held by whoever reads or changes the working set."""
+        """Internal: held to read or change the working set."""
         return self._set.lock
 
     def peek(self) -> WorkingSet:
-        """Internal: the working set, refreshed. Its state is no copy: hold its lock if threads share the handle."""
+        """Internal: the working set, refreshed. Its state is not a copy: hold its lock if threads share the handle."""
         self._set.refresh()
         return self._set
 
     def settle_down(self) -> None:
-        """Internal: keep a snapshot if this handle has committed something since the last one."""
+        """Internal: save a snapshot if this handle has committed something since the last one."""
         self._set.settle()
 
     # -- commands -----------------------------------------------------------------------------------------
 
     def note(self, text: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
-        """Keep a text worth keeping."""
+        """Record a note."""
         return self.commit(lambda state, mint: concepts.note.add(state, text), op=op, expect=expect)
 
     def record(
         self, event_type: str, data: Mapping[str, object], *, op: str | None = None, expect: int | None = None
     ) -> Receipt:
-        """Keep an event of the program's own; its type begins with ``x.``. Read back with ``project``."""
+        """Record a program's own event; its type begins with ``x.``. Read back with ``project``."""
         return self.commit(concepts.own.record(event_type, data), op, expect)
 
     def record_all(
@@ -131,19 +131,19 @@ class Handle:
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
-        """Keep several events of the program's own, each a type and its data, as one commit: all of them or none.
+        """Record several of a program's own events, each a type and its data, as one commit: all of them or none.
 
         However many there are, the disk is synced once.
         """
-        made = [event for event_type, data in events for event in concepts.own.record(event_type, data)]
-        if not made:
+        new = [event for event_type, data in events for event in concepts.own.record(event_type, data)]
+        if not new:
             raise Usage("There is no event to record; nothing was written.")
-        return self.commit(made, op=op, expect=expect)
+        return self.commit(new, op=op, expect=expect)
 
     def commit(self, rule: Rule | list[Event], op: str | None = None, expect: int | None = None) -> Receipt:
-        """Internal: run one command. The rule decides on the newest state, its events become one durable commit.
+        """Internal: run one command. The rule sees the newest state; its events become one durable commit.
 
-        Events that no rule has to judge can be given as they are.
+        Events that no rule has to check can be passed directly.
         """
         if op is not None and not (
             isinstance(op, str) and 0 < len(op) <= _OP_CAP and validation.is_one_line(op)
@@ -156,16 +156,16 @@ class Handle:
     def _append(self, rule: Rule | list[Event], op: str | None, expect: int | None) -> Receipt:
         working_set, workspace = self._set, self.workspace
         plan: Plan
-        # Threads that share the handle take turns: each commit is in the state before the next one is judged.
+        # Threads that share the handle take turns: each commit is in the state before the next rule runs.
         with working_set.lock:
             if not isinstance(rule, list):
-                plan = self._judging(rule, op)
+                plan = self._rule_plan(rule, op)
             else:
                 if working_set.is_archived():
                     raise _archived(self.stream)
                 prepared = self._prepared(rule, op, _NONE)
                 if self._lease is None:
-                    plan = made(PrebuiltCommit, (prepared, self._on_tail))
+                    plan = new_record(PrebuiltCommit, (prepared, self._on_tail))
                 else:
                     plan = self._under_lease(prepared)
             commit, cursor, version, repeated = workspace.store.append(
@@ -192,15 +192,15 @@ class Handle:
         update.handle, update.rule, update.op = self, rule, op
         return update.receipt
 
-    def _afterwards(self, action: Callable[[], None]) -> None:
-        """Run what follows from a command once it is written."""
+    def _follow_up(self, action: Callable[[], None]) -> None:
+        """Run a command's follow-up once it is written."""
         if self._update is None:
             action()
         else:
             self._update.after.append(action)
 
     def _under_lease(self, prepared: PreparedCommit) -> Plan:
-        """The plan for events that no rule has to judge, but only as long as the lease is held."""
+        """The plan for events that no rule has to check, but only while the lease is held."""
 
         def plan(context: AppendContext) -> PreparedCommit:
             self._on_tail(context)
@@ -209,9 +209,9 @@ class Handle:
         return plan
 
     def _on_tail(self, context: AppendContext) -> None:
-        """Take in what is new before something is written after it."""
+        """Fold new commits before something is written after them."""
         if self._lease is not None:
-            self._lease.check()  # the stream is held: nobody who took the lease since can have written yet
+            self._lease.check()  # under the stream's lock: no new holder can have written yet
         working_set, tail = self._set, context.tail
         # Others wait for the lock: commits that cannot change what may be written are folded later.
         fold_now = not tail.restarted and not all(map(concepts.own.is_all_own, tail.lines))
@@ -221,8 +221,8 @@ class Handle:
         if working_set.is_archived():
             raise _archived(self.stream)
 
-    def _judging(self, rule: Rule, op: str | None) -> Plan:
-        """The plan for what a rule makes of the newest state."""
+    def _rule_plan(self, rule: Rule, op: str | None) -> Plan:
+        """The plan that runs a rule on the newest state."""
         working_set = self._set
 
         def plan(context: AppendContext) -> PreparedCommit:
@@ -238,39 +238,39 @@ class Handle:
         return plan
 
     def _prepared(self, events: list[Event], op: str | None, numbers: dict[str, int]) -> PreparedCommit:
-        """What is to be written, as far as it does not depend on its place in the stream."""
+        """The commit to write, as far as it does not depend on its position in the stream."""
         workspace = self.workspace
-        draft = made(Draft, (tuple(events), workspace.by, workspace.origin, op))
+        draft = new_record(Draft, (tuple(events), workspace.by, workspace.origin, op))
         passed, content = secrets_filter.passed(self, draft)
-        return made(PreparedCommit, (passed, numbers, content))
+        return new_record(PreparedCommit, (passed, numbers, content))
 
-    def _twin(self) -> Self:
+    def _sibling(self) -> Self:
         """Another handle with the same working set."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         return twin
 
     def under(self, lease: Lease) -> Self:
-        """This handle under a lease: its commands are refused once somebody else has taken the lease."""
-        held = self._twin()
+        """This handle under a lease: its commands are refused once another process has taken the lease."""
+        held = self._sibling()
         held._lease = lease
         return held
 
     def with_secrets(self, policy: str) -> Self:
-        """This handle with a policy of its own: ``refuse``, ``redact`` or ``allow`` secrets in what it writes."""
-        other = self._twin()
+        """This handle with its own policy: ``refuse``, ``redact`` or ``allow`` secrets in what it writes."""
+        other = self._sibling()
         other.secrets = secrets_filter.checked(policy, "secrets")
         return other
 
     def update(self, change: Callable[[Self], T], *, tries: int = 100) -> T:
-        """Read, decide, write, and do it all again if somebody wrote in between.
+        """Read, decide, write; retried if another commit arrived in between.
 
-        ``change`` gets a handle of its own and calls at most one command on it. That command is written when
-        ``change`` has returned, and only if the stream is still as ``change`` saw it; its receipt is filled in then.
+        ``change`` gets its own handle and calls at most one command on it. That command is written after ``change``
+        has returned, and only if the stream has not changed since; then its receipt is filled in.
         A second command is refused, and nothing is written.
         """
         for attempt in range(tries):
-            pinned = self._twin()
+            pinned = self._sibling()
             pinned._update = update = _Update(self.version)
             try:
                 result = change(pinned)
@@ -308,7 +308,7 @@ class Handle:
     def at(self, when: int | str) -> JsonObject:
         """The whole state as it was, as plain JSON: at a version (the first N commits) or a timestamp (ISO 8601, UTC).
 
-        ``read(at=when)`` gives the same with typed properties.
+        ``read(at=when)`` returns the same with typed properties.
         """
         state: JsonObject = self._state_at(when)
         return state

@@ -1,4 +1,4 @@
-"""Handing a session on and taking it up: the brief, and the files in the project that tell of it."""
+"""Handing a session off and taking it up: the brief, and the files in the project that describe it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from holdfast.typed import TYPE_CHECKING, Any, Record
 from holdfast.views import parts, seal
 from holdfast.workspace.alerts import alerts
 from holdfast.workspace.discovery import HANDOFF
-from holdfast.workspace.project_files import CONTINUE, ProjectFolder, beside
+from holdfast.workspace.project_files import CONTINUE, ProjectFolder, project_folder_of
 
 if TYPE_CHECKING:
     from holdfast.views.brief import Brief
@@ -21,18 +21,18 @@ AGENTS = "AGENTS.md"
 
 
 class Handover(Record):
-    """What a handoff left behind."""
+    """The result of a handoff."""
 
     receipt: Receipt
     text: str
     path: str | None
     """Where the page was written; None if it was not."""
     warnings: list[str]
-    """Files that could not be brought up to date, and why. The handoff itself is committed."""
+    """Files that could not be updated, and why. The handoff itself is committed."""
 
 
 def make_brief(session: Session, budget: int | None = None) -> Brief:
-    """The packet with which a fresh agent can go on."""
+    """The brief from which a new agent can continue."""
     from holdfast.core.tokens import estimate
     from holdfast.views import brief
 
@@ -56,13 +56,13 @@ def project_state(workspace: Workspace) -> dict[str, Any]:
 def hand_off(
     session: Session, message: str | None = None, *, op: str | None = None, expect: int | None = None
 ) -> Handover:
-    """Hand the session on, and write ``handoff/latest.md`` for whoever comes next."""
+    """Hand the session off, and write ``handoff/latest.md`` for the next agent."""
     from holdfast.views.agents_md import has_block
     from holdfast.views.pages import handoff_md
 
     receipt = session.hand_off(message, op=op, expect=expect)
     text = handoff_md(session.peek().state, project_state(session.workspace))
-    folder = beside(session.workspace.where)
+    folder = project_folder_of(session.workspace.where)
     if folder is None:
         return Handover(receipt, text, None, [])
     path, warnings = None, []
@@ -78,7 +78,7 @@ def hand_off(
 
 
 def _write_page(folder: ProjectFolder, name: str, text: str) -> str | None:
-    """Put a page in its place, unless a person's own words are there."""
+    """Write a page, unless it contains a person's own text."""
     found = folder.read(name)
     if found is not None and seal.condition(found) == "edited":
         return None
@@ -88,7 +88,7 @@ def _write_page(folder: ProjectFolder, name: str, text: str) -> str | None:
 def refresh_block(
     workspace: Workspace, session: Session | None, *, file: str = AGENTS, write: bool = True
 ) -> tuple[str, bool]:
-    """Bring the block in AGENTS.md up to date; returns its path and whether the file was (or would be) changed."""
+    """Update the block in AGENTS.md; returns its path and whether the file was (or would be) changed."""
     from holdfast.views import agents_md
 
     folder = _folder(workspace)
@@ -101,7 +101,7 @@ def refresh_block(
 
 
 def show_pause(session: Handle) -> None:
-    """Bring ``.continue-here.md`` up to date. The commit is durable: a page that cannot be written is told of."""
+    """Update ``.continue-here.md``. The commit is durable: a page that cannot be written is reported."""
     try:
         mark_pause(session)
     except (HoldfastError, OSError) as problem:
@@ -111,11 +111,11 @@ def show_pause(session: Handle) -> None:
 
 
 def mark_pause(session: Handle) -> None:
-    """Keep ``.continue-here.md`` beside a paused session, and take it away when the session goes on.
+    """Write ``.continue-here.md`` for a paused session, and remove it when the session continues.
 
-    The file only shows what is committed: a caller that cannot write it has lost nothing.
+    The file only shows what is committed: if it cannot be written, nothing is lost.
     """
-    folder = beside(session.workspace.where)
+    folder = project_folder_of(session.workspace.where)
     if folder is None:
         return
     state = session.peek().state
@@ -124,22 +124,22 @@ def mark_pause(session: Handle) -> None:
     if paused:
         from holdfast.views.pages import continue_here
 
-        # Of this place only: the session itself is what other clones see. In git it would stop merges.
+        # Local to this clone: other clones see the session itself. In git it would stop merges.
         if (repository := session.workspace.surroundings.repository) is not None:
             from holdfast.git.integration import exclude
 
             exclude(repository.common, CONTINUE)
         _write_page(folder, CONTINUE, continue_here(state))
-    elif found is not None and seal.condition(found) == "intact" and _tells_of(found, session):
+    elif found is not None and seal.condition(found) == "intact" and _describes(found, session):
         folder.remove(CONTINUE)
 
 
-def _tells_of(page: bytes, session: Handle) -> bool:
+def _describes(page: bytes, session: Handle) -> bool:
     return f"\nsession: {last_part(session.stream)}\n".encode() in page
 
 
 def _folder(workspace: Workspace) -> ProjectFolder:
-    folder = beside(workspace.where)
+    folder = project_folder_of(workspace.where)
     if folder is None:
         raise Unavailable(
             f"{workspace.where} is not in a project folder, so there is no file to write.",

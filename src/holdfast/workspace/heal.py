@@ -23,7 +23,7 @@ class Healed(Record):
 
     faults: list[Fault]
     changed: list[str]
-    """Paths whose present content git shall have."""
+    """Paths whose present content is to be staged."""
 
 
 def heal(workspace: Workspace) -> list[Fault]:
@@ -34,7 +34,7 @@ def heal(workspace: Workspace) -> list[Fault]:
     from holdfast.git import porcelain
     from holdfast.workspace.heal_pages import heal_pages
 
-    conflicted = porcelain.unmerged(store.root) if store.in_git else []
+    conflicted = porcelain.conflicted(store.root) if store.in_git else []
     done = [
         *_resolve_conflicts(workspace, store, conflicted),
         _repair_segments(workspace.store, store),
@@ -51,7 +51,7 @@ def heal(workspace: Workspace) -> list[Fault]:
 
 
 def _resolve_conflicts(workspace: Workspace, store: GitBacked, conflicted: list[str]) -> list[Healed]:
-    """Resolve what is ours. Segments come first: views are made from them."""
+    """Resolve conflicts in our own files. Segments come first: views are generated from them."""
     segments = [path for path in conflicted if path.startswith("events/") and _is_in_log(path)]
     markers = [path for path in conflicted if store.is_archive_marker(path)]
     views = [path for path in conflicted if _is_view(path)]
@@ -76,8 +76,8 @@ def _is_in_log(path: str) -> bool:
 
 
 def _merge_segment(store: GitBacked, path: str) -> Healed:
-    """The union of all sides, of a long text the right one. Not of a segment of another stream: ``_repair_segments``
-    moves that one."""
+    """The union of all sides, or the correct version of a long text. Not for another stream's segment:
+    ``_repair_segments`` moves that one."""
     if not store.settle_conflict(path):
         return Healed([], [path])
     return Healed([_conflict(path, faults.MERGED, store.stream_at(os.path.dirname(path)))], [path])
@@ -89,7 +89,7 @@ def _resolve_archive_marker(store: GitBacked, path: str) -> Healed:
 
 
 def _move_back(store: GitBacked, path: str) -> Healed:
-    """Move a file that git's rename detection put into the folder of another session."""
+    """Move a file that git's rename detection put into another session's folder."""
     changed = store.put_back(path)
     if not changed:
         return Healed([], [])
@@ -101,12 +101,12 @@ def _resolve_view(workspace: Workspace, store: GitBacked, path: str) -> Healed:
     """Regenerate both views of a session; remove a view whose session is not here."""
     stream = store.stream_at(os.path.dirname(path))
     store.drop_file(path)
-    made = []
+    regenerated = []
     if stream and (store.is_stream(stream) or store.is_archived(stream)):
         publish.publish(workspace.session(f"{owner(stream)}/{last_part(stream)}"))
         folder = os.path.relpath(store.folder_of(stream), store.root)
-        made = [f"{folder}/{name}" for name in publish.VIEWS]
-    return Healed([_conflict(path, faults.REGENERATED, stream)], [path, *made])
+        regenerated = [f"{folder}/{name}" for name in publish.VIEWS]
+    return Healed([_conflict(path, faults.REGENERATED, stream)], [path, *regenerated])
 
 
 def _conflict(path: str, done: str, stream: str = "", **data: list[str]) -> Fault:
@@ -117,7 +117,7 @@ def _conflict(path: str, done: str, stream: str = "", **data: list[str]) -> Faul
 
 
 def _repair_segments(engine: Store, store: GitBacked) -> Healed:
-    """Restore, recover and move segments. Untracked, a moved one would block the next merge that brings it."""
+    """Restore, recover and move segments. If untracked, a moved one would block the next merge that adds it."""
     found = engine.check(fix=True)
     if not store.in_git:
         return Healed(found, [])
@@ -146,14 +146,14 @@ def _archive_folders(path: str) -> list[str]:
 
 
 def _regenerate_views(workspace: Workspace, store: GitBacked) -> Healed:
-    """Regenerate stale views; those that git tracks are staged, so that the next git commit has them right."""
+    """Regenerate stale views; those that git tracks are staged, so that the next git commit includes them."""
     found = publish.check(workspace, fix=True, quick=True)
-    made = [fault.where.partition(":")[0] for fault in found if fault.done == faults.REGENERATED]
-    if not made or not store.in_git:
+    regenerated = [fault.where.partition(":")[0] for fault in found if fault.done == faults.REGENERATED]
+    if not regenerated or not store.in_git:
         return Healed(found, [])
     from holdfast.git import porcelain
 
-    return Healed(found, sorted(porcelain.tracked(store.root, made)))
+    return Healed(found, sorted(porcelain.tracked(store.root, regenerated)))
 
 
 def _is_view(path: str) -> bool:

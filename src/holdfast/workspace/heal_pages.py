@@ -1,7 +1,7 @@
 """Pages in the project's own folder that a merge left in conflict.
 
-Pages that are views as a whole are regenerated from the sessions that they name. In AGENTS.md only the block is ours:
-git merges the rest as if the block were the same on all sides.
+Pages that holdfast wrote entirely are regenerated from the sessions that they name. In AGENTS.md only the block is
+ours: git merges the rest as if the block were the same on all sides.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from holdfast.views import agents_md, parts, seal
 from holdfast.workspace import publish, scaffold
 from holdfast.workspace.discovery import FOLDER, HANDOFF
 from holdfast.workspace.handover import AGENTS, project_state, refresh_block
-from holdfast.workspace.project_files import CONTINUE, ProjectFolder, beside
+from holdfast.workspace.project_files import CONTINUE, ProjectFolder, project_folder_of
 
 if TYPE_CHECKING:
     from holdfast.workspace.session import Session
@@ -29,18 +29,18 @@ _SIDES = ("local/merge/ours", "local/merge/base", "local/merge/theirs")
 
 
 def heal_pages(workspace: Workspace) -> list[Fault]:
-    """Resolve what a merge left in conflict in the project's folder, as far as it is ours, and stage it."""
-    folder = beside(workspace.where)
+    """Resolve merge conflicts in our files in the project's folder, and stage them."""
+    folder = project_folder_of(workspace.where)
     if folder is None:
         return []
     in_git = workspace.surroundings.repository is not None
-    conflicted = porcelain.unmerged(folder.root) if in_git else []
+    conflicted = porcelain.conflicted(folder.root) if in_git else []
     resolved = [
         _resolve(workspace, folder, name) for name in (CONTINUE, HANDOFF, AGENTS) if name in conflicted
     ]
     marked = check_markers(workspace, fix=True, but=tuple(conflicted))
-    made = [fault.where.rpartition(":")[0] for fault in marked if fault.done]
-    if in_git and made and (tracked := porcelain.tracked(folder.root, made)):
+    regenerated = [fault.where.rpartition(":")[0] for fault in marked if fault.done]
+    if in_git and regenerated and (tracked := porcelain.tracked(folder.root, regenerated)):
         porcelain.stage(folder.root, sorted(tracked))
     return resolved + marked
 
@@ -58,9 +58,9 @@ def _resolve(workspace: Workspace, folder: ProjectFolder, name: str) -> Fault:
 
 
 def check_markers(workspace: Workspace, *, fix: bool, but: tuple[str, ...] = ()) -> list[Fault]:
-    """Conflict markers that somebody committed or left in pages and settings. With ``fix``, pages that are views are
-    regenerated; what people write in is theirs to edit. Files in ``but`` are reported elsewhere."""
-    folder = beside(workspace.where)
+    """Conflict markers that were committed or left in pages and settings. With ``fix``, pages that are views are
+    regenerated; files that people edit are left alone. Files in ``but`` are reported elsewhere."""
+    folder = project_folder_of(workspace.where)
     if folder is None:
         return []
     marked = []
@@ -79,8 +79,8 @@ def check_markers(workspace: Workspace, *, fix: bool, but: tuple[str, ...] = ())
 
 
 def heal_merged(workspace: Workspace, *, fix: bool) -> list[Fault]:
-    """Regenerate the page of a handoff of which git merged two versions. What it was is kept, since a person can have
-    edited one side, and is forgotten with the session that the page is about."""
+    """Regenerate the handoff page if git merged two versions of it. The old text is saved, since a person can have
+    edited one side, and is removed with the session that the page is about."""
     page = publish.merged_page(workspace.where)
     if page is None:
         return []
@@ -104,7 +104,7 @@ def _content(folder: ProjectFolder, name: str) -> bytes | None:
 
 
 def regenerate(workspace: Workspace, folder: ProjectFolder, name: str) -> None:
-    """Write a page again from the newest session that it names; remove it if there is none."""
+    """Regenerate a page from the newest session that it names; remove it if there is none."""
     from holdfast.views.pages import continue_here, handoff_md
 
     states = _sessions_in(workspace, folder.read(name) or b"")
@@ -130,13 +130,13 @@ def _sessions_in(workspace: Workspace, page: bytes) -> list[dict[str, Any]]:
             try:
                 session = workspace.session(line.removeprefix(b"session: ").decode("utf-8", "replace"))
             except HoldfastError:
-                continue  # of a branch that is not here, or not one of ours
+                continue  # of another branch, or not one of ours
             found.append(session.peek().state)
     return found
 
 
 def _merge_around_block(workspace: Workspace, folder: ProjectFolder) -> bool:
-    """Merge AGENTS.md as if it had no block; False if what people wrote conflicts."""
+    """Merge AGENTS.md as if it had no block; False if people's text conflicts."""
     sides: dict[str, bytes] = {}
     for line in porcelain.lines(folder.root, "ls-files", "--stage", "--", AGENTS):
         _, blob, stage = line.partition("\t")[0].split(" ")

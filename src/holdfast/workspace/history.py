@@ -1,4 +1,4 @@
-"""Questions to the log."""
+"""Queries on the log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from holdfast.workspace.handle import Handle
 
 
 class Filter(Record):
-    """Which commits are wanted; None is anything."""
+    """Which commits are wanted; None matches anything."""
 
     type: str | None = None
     by: str | None = None
@@ -58,7 +58,7 @@ def log_page(handle: Handle, number: int, size: int) -> tuple[list[Commit], int]
     count = max(0, min(size, total - first))
     if not count:
         return [], total
-    # Whatever is nearer: the last page of a long log costs no more than the first.
+    # From the nearer end: the last page of a long log costs no more than the first.
     after = total - first - count
     backwards = after < first
     lines = iter(handle.workspace.store.read(handle.stream, None, newest_first=backwards).lines)
@@ -68,7 +68,7 @@ def log_page(handle: Handle, number: int, size: int) -> tuple[list[Commit], int]
 
 
 def find_thing(handle: Handle, short_id: str) -> list[dict[str, Any]]:
-    """Every event about one short id, oldest first, with its data in full: also what replaced it or led to it."""
+    """Every event about one short id, oldest first, with its data in full, including what replaced it or led to it."""
     wanted = short_id.lower()
     return [
         {"type": event.type, "at": commit.at, "by": commit.by, "origin": commit.origin, "data": event.data}

@@ -1,4 +1,4 @@
-"""How each kind of record that an import finds becomes events, by the rules of the concept it belongs to."""
+"""How each kind of imported record becomes events, by the rules of its concept."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holdfast.core.codec import Event
 from holdfast.errors import NotFound, Refused
 from holdfast.workspace.handle import Handle
 
-Taker = Callable[[dict[str, Any], Any, dict[str, Any], str, Handle], list[Event]]
+Importer = Callable[[dict[str, Any], Any, dict[str, Any], str, Handle], list[Event]]
 
 PROJECT_KINDS = frozenset(["backlog", "order", "control", "link"])
 """Kinds of records that belong to the project, wherever they are found."""
@@ -18,7 +18,7 @@ _MOST_COMPACTIONS = 1000
 
 
 def _named(data: dict[str, Any], text: str) -> str:
-    """The text with the id that it had where it came from: people look for it."""
+    """The text with its original id, so that people find it."""
     return f"{data['was']}: {text}" if data.get("was") and not text.startswith(data["was"]) else text
 
 
@@ -61,7 +61,7 @@ def _task(state: dict[str, Any], mint: Any, data: dict[str, Any], where: str, ha
 def _decision(
     state: dict[str, Any], mint: Any, data: dict[str, Any], where: str, handle: Handle
 ) -> list[Event]:
-    """It was made elsewhere and has had its effect: it does not wait for an outcome here."""
+    """It was made elsewhere and has had its effect: it is imported as settled."""
     because = data.get("because") or "no reason was recorded"
     events = concepts.decision.decide(state, mint, _named(data, data["text"]), because)
     outcome = data.get("outcome") or f"imported from {where}"
@@ -129,7 +129,7 @@ def _budget(
     return events
 
 
-def _file(kind: str) -> Taker:
+def _file(kind: str) -> Importer:
     def take(
         state: dict[str, Any], mint: Any, data: dict[str, Any], where: str, handle: Handle
     ) -> list[Event]:
@@ -186,7 +186,7 @@ def _backlog(
 
 
 def _link(state: dict[str, Any], mint: Any, data: dict[str, Any], where: str, handle: Handle) -> list[Event]:
-    """What an item waits for, once all items are there: a file may name an item before it lists it."""
+    """Dependencies of an item, linked once all items exist: a file may name an item before it lists it."""
     item = _by_tag(state, data["was"])
     if item is None:
         raise NotFound(f"{data['title'][:80]!r} is not on the backlog any more.")
@@ -204,7 +204,7 @@ def _by_tag(state: dict[str, Any], was: str) -> dict[str, Any] | None:
     return next((item for item in state["backlog"]["open"].values() if wanted in item["tags"]), None)
 
 
-TAKERS: dict[str, Taker] = {
+IMPORTERS: dict[str, Importer] = {
     "goal": _goal,
     "focus": _focus,
     "phase": _phase,

@@ -1,4 +1,4 @@
-"""Bringing in what other tools keep: every record once, every line accounted for, the original text kept."""
+"""Importing other tools' files: every record once, every line accounted for, the original text saved."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from holdfast.core.text import one_line
 from holdfast.errors import HoldfastError, NotFound, TooLarge
 from holdfast.workspace.cleaning import Cleaning
 from holdfast.workspace.handle import Handle
-from holdfast.workspace.importers import PROJECT_KINDS, TAKERS
+from holdfast.workspace.importers import IMPORTERS, PROJECT_KINDS
 from holdfast.workspace.session import Session
 from holdfast.workspace.workspace import Workspace
 
 TOGETHER = 200
-"""Records that one commit takes in."""
+"""Records per commit."""
 _REHEARSED = "0" * 16 + "-" + "1" * ids.WRITER_LENGTH
 
 
@@ -36,13 +36,13 @@ class Imported(NamedTuple):
     known: int
     """Records that an earlier import had taken."""
     repeated: int
-    """Records that stood in the file more than once."""
+    """Records that were in the file more than once."""
     left: list[Left]
     secrets: list[Left]
-    """Lines with a secret, in whose place a placeholder was kept (or which was allowed)."""
+    """Lines with a secret, which was replaced by a placeholder (or allowed)."""
 
 
-def bring_in(
+def import_file(
     workspace: Workspace,
     name: str,
     data: bytes,
@@ -50,9 +50,9 @@ def bring_in(
     format_name: str | None = None,
     session: str | None = None,
 ) -> Imported:
-    """Take in a file. Where there is no session, one is begun for it.
+    """Import a file. If there is no session, one is started for it.
 
-    Running it again changes nothing, also after a death half-way or when lines were added to the file.
+    Repeating it changes nothing, also after a crash half-way; lines added to the file are imported.
     """
     if len(data) > foreign.MAX_SIZE:
         raise TooLarge(
@@ -71,8 +71,8 @@ def bring_in(
     )
     cleaning = Cleaning(own, name, data)
     run = _Run(own, name[-200:], cleaning, text, chosen, session)
-    run.keep_original(encoding)
-    run.take_all()
+    run.store_original(encoding)
+    run.import_records()
     report = run.end()
     own.publish()
     return report
@@ -109,8 +109,8 @@ class _Run:
 
     # -- the original -------------------------------------------------------------------------------------
 
-    def keep_original(self, encoding: str) -> None:
-        """The file's text, in parts, each under an operation id of its own: a death half-way costs nothing."""
+    def store_original(self, encoding: str) -> None:
+        """The file's text, in parts, each with its own operation id: a crash half-way loses nothing."""
         if encoding == "utf-8":
             kept = self.data.decode() if self.cleaning.found else self.text
         else:
@@ -124,7 +124,7 @@ class _Run:
 
     # -- the records --------------------------------------------------------------------------------------
 
-    def take_all(self) -> None:
+    def import_records(self) -> None:
         known = {True: self._known(self.project), False: self._known(self.home)}
         later: list[Record] = []
         for in_project in (True, False):
@@ -136,7 +136,7 @@ class _Run:
             self._commit(self.project, fresh[start : start + TOGETHER])
 
     def _fresh(self, known: set[str], in_project: bool, later: list[Record]) -> Iterator[Record]:
-        """The records for a stream that it does not have yet. Reading twice costs less than keeping them all."""
+        """The records that a stream does not have yet. Reading twice costs less than holding them all in memory."""
         for item in map(self.cleaning.of, foreign.reader(self.format)(self.text)):
             if isinstance(item, Left):
                 if in_project:
@@ -168,7 +168,7 @@ class _Run:
         return found
 
     def _commit(self, handle: Handle, records: list[Record]) -> None:
-        """One commit for many records; what a rule refuses is left, and the others go on."""
+        """One commit for many records; records that a rule refuses are skipped."""
         hashes = [_hash(record) for record in records]
         done: list[tuple[Record, Left | None]] = []
 
@@ -179,23 +179,25 @@ class _Run:
             took: list[str] = []
             for record, name in zip(records, hashes, strict=True):
                 try:
-                    made = TAKERS[record.kind](rehearsed, mint, record.data, self._where(record), handle)
+                    imported = IMPORTERS[record.kind](
+                        rehearsed, mint, record.data, self._where(record), handle
+                    )
                 except HoldfastError as error:
                     done.append((record, Left(record.line, _shown(record), error.message)))
                     continue
-                commit = Commit(_REHEARSED, "", "", "import", None, tuple(made), "")
+                commit = Commit(_REHEARSED, "", "", "import", None, tuple(imported), "")
                 fold.fold(rehearsed, [commit])
-                events += [_seen_now(event, state) for event in made]
+                events += [_seen_now(event, state) for event in imported]
                 took.append(name)
                 done.append((record, None))
             if not took:
-                raise _NothingTaken()
+                raise _NothingImported()
             return [concepts.imports.took(took), *events]
 
         op = blake2b("".join(hashes).encode(), digest_size=16).hexdigest()
         try:
             handle.commit(rule, op=f"import:took:{op}")
-        except _NothingTaken:
+        except _NothingImported:
             pass
         for record, left in done:
             if left is not None:
@@ -223,12 +225,12 @@ class _Run:
         )
 
 
-class _NothingTaken(HoldfastError):
+class _NothingImported(HoldfastError):
     """No record could be taken; nothing was written."""
 
 
 def _decoded(data: bytes) -> tuple[str, str]:
-    """The text of a file, and how it can be kept exactly."""
+    """The text of a file, and how it can be stored exactly."""
     try:
         return data.removeprefix(b"\xef\xbb\xbf").decode(), "base64" if data.startswith(
             b"\xef\xbb\xbf"
@@ -258,7 +260,7 @@ def _seen_now(event: Event, state: dict[str, Any]) -> Event:
 
 
 def original(handle: Handle, digest: str) -> bytes:
-    """The bytes of a file that was imported, from the log."""
+    """The bytes of an imported file, from the log."""
     from base64 import b64decode
 
     pieces: dict[int, str] = {}

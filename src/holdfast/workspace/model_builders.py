@@ -33,7 +33,7 @@ TIMES = frozenset(
 
 
 def timestamp(text: str) -> datetime:
-    """The ``datetime`` of a timestamp of the state."""
+    """The ``datetime`` of a timestamp in the state."""
     from datetime import datetime
 
     return datetime.fromisoformat(text)
@@ -109,7 +109,7 @@ def collection(kind: type[Any], part: State) -> Any:
 
 
 def batch(entry: State) -> models.Batch:
-    """A batch, with how far it has come."""
+    """A batch, with its progress."""
     from holdfast.core import ranges
     from holdfast.workspace import models
 

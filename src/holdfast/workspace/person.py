@@ -1,4 +1,4 @@
-"""The handle on one user's stream: preferences that hold in every session."""
+"""The handle on one user's stream: preferences that apply in every session."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Person(Handle, PersonReading, Reading):
         return self.preferences.get(key, default)
 
     def read(self, at: int | str | None = None) -> PersonState:
-        """The state at one version, so that what is read of it belongs together; see ``Session.read``."""
+        """The state at one version, so that values read from it are consistent; see ``Session.read``."""
         return PersonState(self._state_at(at))
 
     def __repr__(self) -> str:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from holdfast.workspace.workspace import Workspace
 
 FRESH_MS = 30_000
-"""A heartbeat younger than this is not written again."""
+"""A heartbeat more recent than this is not written again."""
 GONE_MS = 7 * 86_400_000
 """The record of a dead agent is kept this long, so that `who` can show it."""
 _STATES = {True: "alive", False: "gone", None: "elsewhere"}
@@ -146,7 +146,7 @@ class Presence:
 
     def _is_foreign(self, record: dict[str, Any]) -> bool:
         """Whether a record came with a copy of the repository. On another machine paths mean something else."""
-        return self._is_alive(record) is not None and not self.folder.is_of_here(str(record["worktree"]))
+        return self._is_alive(record) is not None and not self.folder.belongs_here(str(record["worktree"]))
 
     def _is_old(self, record: dict[str, Any]) -> bool:
         return timestamps.parse(record["seen"]) < wall_clock() - GONE_MS
@@ -228,9 +228,11 @@ class Presence:
                 "worktree": self._root,
                 "process": list(self.process),
             }
-            # Durable: a number that a power cut undoes would be given out twice.
+            # Durable: a number that a power cut undoes would be used twice.
             self.folder.put(f"leases/{name}", {"number": number + 1, "holder": holder}, sync=True)
-            if self.is_outrun(name, number + 1):  # at the same time, by an agent that writes elsewhere
+            if self.is_outrun(
+                name, number + 1
+            ):  # at the same time, by an agent that writes to the other folder
                 self.folder.put(f"leases/{name}", {"number": number + 1, "holder": None}, sync=True)
                 raise Held(f"Somebody else took {session} at the same time; nothing was changed.")
             return Lease(self, name, number + 1)

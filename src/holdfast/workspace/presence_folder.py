@@ -1,8 +1,8 @@
 """A folder that all worktrees of a repository share, for presence.
 
-It is under the git common directory; where that cannot be written (no git, a sandboxed agent) it falls back to the
-workspace's own ``local/``. Both are read, because one of two agents in a worktree may be sandboxed. Names match the
-pattern of all other notes.
+It is under the git common directory; if that is not writable (no git, a sandboxed agent), it falls back to the
+workspace's own ``local/``. Both are read, because one of two agents in a worktree may be sandboxed. File names match
+the same pattern as all other files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["Process", "SharedFolder", "agent", "identify", "is_alive", "is_kin",
 
 
 class SharedFolder:
-    """Small JSON records in one folder, replaced whole."""
+    """Small JSON records in one folder, each replaced as a whole."""
 
     def __init__(
         self, workspace: str, kind: str, repository: Repository | None, fs: FileSystem = posix
@@ -37,7 +37,7 @@ class SharedFolder:
         self.path = os.path.join(self._common, "holdfast", kind) if repository else own
         self._top = os.path.dirname(self._workspace)
         self._other = own if repository else ""
-        """The folder of agents of this worktree that can write more, or less, than this one."""
+        """The folder used by agents of this worktree with other permissions than this one."""
         try:
             self._reject_symlinks(self.path)
             durable.make_folders(fs, self.path)
@@ -49,7 +49,7 @@ class SharedFolder:
             durable.make_folders(fs, own)
 
     def _reject_symlinks(self, folder: str) -> None:
-        """Only of a folder in the workspace: what is in git's own directory is the user's."""
+        """Only for a folder in the workspace: git's own directory is the user's."""
         if not self.shared:
             reject_symlinks(self._fs, self._workspace, os.path.relpath(folder, self._workspace))
 
@@ -64,7 +64,7 @@ class SharedFolder:
         return self._read(self._at(name))
 
     def get_other(self, name: str) -> dict[str, Any] | None:
-        """The record of that name in the folder of this worktree's agents that write elsewhere."""
+        """The record of that name in the folder of this worktree's agents with other permissions."""
         self._at(name)
         return self._read(os.path.join(self._other, *name.split("/"))) if self._other else None
 
@@ -92,15 +92,15 @@ class SharedFolder:
             durable.replace(self._fs, path, data, tag=self._tag, durable=sync)
 
     def names(self, under: str) -> list[str]:
-        """The names of all records in a folder, in both places."""
+        """The names of all records in a folder, in both locations."""
         self._at(under)
         found: set[str] = set()
         for path in (self.path, self._other):
             found.update(durable.names_in(self._fs, os.path.join(path, under)) if path else ())
         return sorted(name for name in found if durable.TEMP_MARK not in name and not name.endswith(".lock"))
 
-    def is_of_here(self, worktree: str) -> bool:
-        """Whether a record from a worktree belongs to this repository: a copy has the records of the original."""
+    def belongs_here(self, worktree: str) -> bool:
+        """Whether a record from a worktree belongs to this repository: a copy has the original's records."""
         try:
             self._fs.stat(worktree)
         except OSError:

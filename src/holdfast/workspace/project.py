@@ -30,7 +30,7 @@ class Project(DecisionCommands, Handle, ProjectReading, Reading):
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
-        """Put something on the backlog."""
+        """Add an item to the backlog."""
         labels, before = list(tags), list(depends_on)
         return self.commit(
             lambda state, mint: concepts.backlog.add(state, mint, title, priority, epic, labels, before),
@@ -47,7 +47,7 @@ class Project(DecisionCommands, Handle, ProjectReading, Reading):
         )
 
     def start_item(self, item: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
-        """Begin an item that nothing holds up."""
+        """Start an item that nothing blocks."""
         return self.commit(lambda state, mint: concepts.backlog.start(state, item), op=op, expect=expect)
 
     def close_item(
@@ -59,7 +59,7 @@ class Project(DecisionCommands, Handle, ProjectReading, Reading):
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
-        """Take an item off the backlog, done or dropped."""
+        """Close a backlog item, done or dropped."""
         return self.commit(
             lambda state, mint: concepts.backlog.close(state, item, result, outcome), op=op, expect=expect
         )
@@ -71,7 +71,7 @@ class Project(DecisionCommands, Handle, ProjectReading, Reading):
         return self._look(lambda state: [build(BacklogItem, item) for item in concepts.backlog.ready(state)])
 
     def order(self, text: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
-        """Give a standing order: it is active in every session until it is lifted."""
+        """Add a standing order: it is active in every session until it is lifted."""
         return self.commit(lambda state, mint: concepts.order.give(state, mint, text), op=op, expect=expect)
 
     def lift(
@@ -93,7 +93,7 @@ class Project(DecisionCommands, Handle, ProjectReading, Reading):
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
-        """Write down that a control caught something."""
+        """Record that a control caught something."""
         return self.commit(
             lambda state, mint: concepts.control.fire(
                 state, mint, control_name, what, outcome, caught_by, notes
@@ -110,7 +110,7 @@ class Project(DecisionCommands, Handle, ProjectReading, Reading):
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
-        """Keep a fact about the project; ``check`` says what must be true of the world for it to hold."""
+        """Record a fact about the project; ``check`` is what must be true for it to hold."""
         wanted: Any = dict(check) if isinstance(check, Mapping) else check
         return self.commit(
             lambda state, mint: concepts.fact.add(state, mint, text, wanted),
@@ -121,13 +121,13 @@ class Project(DecisionCommands, Handle, ProjectReading, Reading):
     def drop_fact(
         self, fact_id: str, reason: str | None = None, *, op: str | None = None, expect: int | None = None
     ) -> Receipt:
-        """Keep a fact no longer."""
+        """Drop a fact."""
         return self.commit(
             lambda state, mint: concepts.fact.drop(state, fact_id, reason), op=op, expect=expect
         )
 
     def read(self, at: int | str | None = None) -> ProjectState:
-        """The state at one version, so that what is read of it belongs together; see ``Session.read``."""
+        """The state at one version, so that values read from it are consistent; see ``Session.read``."""
         return ProjectState(self._state_at(at))
 
     def __repr__(self) -> str:

@@ -1,6 +1,6 @@
-"""Files beside a workspace folder, in the project itself: the few that holdfast writes there when asked.
+"""Files next to a workspace folder, in the project itself: the few that holdfast writes there on request.
 
-The names are a closed set. No link is followed: a project whose AGENTS.md points elsewhere is told so.
+The names are a closed set. No symlink is followed: if AGENTS.md is one, the command fails with an error.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CONTINUE = ".continue-here.md"
 
 
 class ProjectFolder:
-    """The folder that a workspace folder lies in."""
+    """The folder that contains a workspace folder."""
 
     def __init__(self, root: str, fs: FileSystem = posix) -> None:
         self.root = root
@@ -33,13 +33,13 @@ class ProjectFolder:
         return durable.read_whole(self._fs, path) if self._is_file(path) else None
 
     def read_own(self, name: str) -> bytes | None:
-        """The bytes of a file that ``init`` has put into the workspace's folder, or None."""
+        """The bytes of a file that ``init`` created in the workspace's folder, or None."""
         path = os.path.join(self.root, name)
         known = os.path.basename(name) in scaffold.FILES and os.path.dirname(name) == FOLDER
         return durable.read_whole(self._fs, path) if known and self._is_file(path) else None
 
     def write(self, name: str, data: bytes) -> str:
-        """Put a file in the place of what is there, with the permissions that it had; returns its path."""
+        """Replace a file, keeping its permissions; returns its path."""
         path = self._path(name)
         self._is_file(path)  # refuses a link
         if name == HANDOFF:
@@ -48,8 +48,8 @@ class ProjectFolder:
         return path
 
     def _put(self, path: str, data: bytes) -> None:
-        """Replace a file by way of a folder that git does not look into: git would see, and commit, a temp file beside
-        the page."""
+        """Replace a file using a temp file in a folder that git ignores: git would see, and commit, one next to the
+        page."""
         aside = os.path.join(self.root, FOLDER, "local")
         try:
             durable.make_folders(self._fs, aside)
@@ -60,7 +60,7 @@ class ProjectFolder:
             self._replace(path, data, "")  # .state is mounted from elsewhere
 
     def _make_handoff_folder(self, folder: str) -> None:
-        """Make the folder of the page, with git's attributes for it unless there are some already."""
+        """Create the folder of the page, with git attributes unless some exist."""
         durable.make_folders(self._fs, folder)
         path = os.path.join(folder, ".gitattributes")
         if find_repository(self._fs, self.root) is not None and not self._fs.exists(path):
@@ -109,7 +109,7 @@ class ProjectFolder:
             raise Forbidden(f"{path} is not a folder of its own; nothing was written.", hint="Move it aside.")
 
 
-def beside(url: str) -> ProjectFolder | None:
+def project_folder_of(url: str) -> ProjectFolder | None:
     """The project folder of a workspace in a ``.state`` folder; None for a database."""
     if os.path.basename(url) == FOLDER and os.path.isabs(url):
         return ProjectFolder(os.path.dirname(url))

@@ -1,4 +1,4 @@
-"""Writing views: regenerated from the state, never over a person's edit, never over what the log has lost."""
+"""Writing views: regenerated from the state, never over a person's edit, never over commits that the log has lost."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from holdfast.workspace.workspace import Workspace
 
 VIEWS = {"state.json": "state_json", "STATE.md": "state_md"}
-"""The views of a session and the modules that make them, loaded when one has to be made."""
+"""The views of a session and their modules, loaded on first use."""
 
 
 FREE, MARKED, MERGED, EDITED, LOST = "free", "marked", "merged", "edited", "lost"
-"""What a view is that does not show the state: free to be regenerated (stale, empty, garbage, truncated), in conflict,
-merged by git from two versions, edited by a person, or the last one to show a commit."""
+"""Why a view does not show the state: it may be regenerated (stale, empty, garbage, truncated), is in conflict, was
+merged by git from two versions, was edited by a person, or is the last one to show a commit."""
 
 
 def render(name: str, state: dict[str, Any]) -> bytes:
@@ -33,7 +33,7 @@ def render(name: str, state: dict[str, Any]) -> bytes:
 
 
 def publish(session: Session) -> list[Fault]:
-    """Bring a session's views up to date; what a person edited or the log has lost is left alone and reported."""
+    """Update a session's views; what a person edited or the log has lost is left alone and reported."""
     found = []
     working_set = session.peek()
     for name in VIEWS:
@@ -64,8 +64,8 @@ def check(workspace: Workspace, *, fix: bool, quick: bool = False) -> list[Fault
 
 
 def _replace(session: Session, name: str, present: bytes | None, *, fix: bool) -> list[Fault]:
-    """Regenerate a view if nothing is lost by that; returns what is worth saying. With ``fix``, a view that shows a
-    lost commit is saved first; one that git merged always is, since a person can have edited one side."""
+    """Regenerate a view if nothing is lost by that; returns what to report. With ``fix``, a view that shows a lost
+    commit is saved first; one that git merged always is, since a person can have edited one side."""
     store, verdict, detail = session.workspace.store, FREE, ""
     if present is not None:
         verdict, detail = judge(session, name, present)
@@ -80,7 +80,7 @@ def _replace(session: Session, name: str, present: bytes | None, *, fix: bool) -
 
 
 def judge(session: Session, name: str, found: bytes) -> tuple[str, str]:
-    """What a view is that does not show the state, and the line or the commit that says so."""
+    """Why a view does not show the state, and the line or the commit that shows it."""
     condition = seal.condition(found)
     if condition == "intact":
         lost = lost_commit(session, found)
@@ -96,7 +96,7 @@ def judge(session: Session, name: str, found: bytes) -> tuple[str, str]:
 def _fault(
     session: Session, name: str, verdict: str, detail: str, *, fixed: bool = False, saved: str = ""
 ) -> list[Fault]:
-    """What is reported of a view; nothing of one that is only stale, empty or truncated."""
+    """The fault for a view; none for one that is only stale, empty or truncated."""
     if verdict == FREE:
         return []
     from holdfast.store import faults
@@ -129,9 +129,9 @@ def _shows(found: bytes, name: str, state: dict[str, Any]) -> bool:
 
 
 def lost_commit(session: Session, present: bytes) -> str:
-    """The commit that an intact view shows as its latest and that nobody has any more; empty if there is none.
+    """The commit that an intact view shows as its latest and that no longer exists anywhere; empty if there is none.
 
-    A checkout, a stash or a reset takes commits out of the log that git or a pin still has: they are not lost.
+    A checkout, a stash or a reset removes commits from the log that git or a pin still has: they are not lost.
     """
     shown = seal.head(present)
     if not shown or _has(session, shown):
@@ -141,7 +141,7 @@ def lost_commit(session: Session, present: bytes) -> str:
 
 
 def _has(session: Session, commit_id: str) -> bool:
-    """Whether the stream has a commit. Mostly it is the one that the last command left."""
+    """Whether the stream has a commit. Usually it is the last command's."""
     working_set = session.peek()
     if commit_id in (working_set.head, working_set.verified):
         return True
@@ -153,12 +153,12 @@ def _has(session: Session, commit_id: str) -> bool:
 
 
 def saved_as(stream: str, name: str, why: str) -> str:
-    """The note that keeps a view that was replaced though it may have said more than the log; one for each reason."""
+    """The file that saves a replaced view that may have had more than the log; one for each reason."""
     return f"local/{why}-{name.lower()}/{flat(stream)}"
 
 
 def _check_saved(session: Session, name: str, *, fix: bool) -> list[Fault]:
-    """A view that was saved because it shows a lost commit; gone when the commit is back."""
+    """A view that was saved because it shows a lost commit; dropped when the commit is back."""
     note = saved_as(session.stream, name, LOST)
     kept = session.workspace.store.get(note)
     if kept is None:
@@ -177,13 +177,13 @@ def _check_saved(session: Session, name: str, *, fix: bool) -> list[Fault]:
 
 
 def _is_truncated(session: Session, name: str, found: bytes) -> bool:
-    """Whether a view is the beginning of what it was when it was made, as a power cut can leave it."""
+    """Whether a view is a prefix of what was written, as a power cut can leave it."""
     state = state_at(session, seal.head(found))
     return seal.is_truncated(found, render(name, state).decode())
 
 
 def state_at(session: Session, head: str) -> dict[str, Any]:
-    """The state that a view showed whose seal names this commit as the latest; without one, the present state."""
+    """The state shown by a view whose seal names this commit as the latest; without one, the present state."""
     if not head or head == session.peek().head:
         return session.peek().state
     return fold.fold(
@@ -195,7 +195,7 @@ def state_at(session: Session, head: str) -> dict[str, Any]:
 
 
 def merged_page(where: str) -> bytes | None:
-    """``handoff/latest.md`` if git merged two versions of it. Mostly there is none, which costs one call."""
+    """``handoff/latest.md`` if git merged two versions of it. Usually there is none, which costs one call."""
     top, folder = os.path.split(where)
     path = f"{top}/{HANDOFF}"
     if folder != ".state" or not posix.exists(path):

@@ -1,7 +1,7 @@
-"""What can be read of a session, a project or a person: the properties that handles and past states share.
+"""The properties that handles and past states share, of a session, a project or a person.
 
 ``Session.goal`` reads the newest state; ``Session.read().goal`` reads the state of one version, so that several values
-belong together.
+are consistent.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 class Reading:
-    """What can be read of any stream."""
+    """What can be read from any stream."""
 
     __slots__ = ()
 
     def _look(self, question: Callable[[State], T]) -> T:
-        """What ``question`` makes of the state. It must not keep any part of the state itself."""
+        """The result of ``question`` on the state. It must not keep a reference to any part of the state."""
         raise NotImplementedError
 
     @property
@@ -82,11 +82,11 @@ class Reading:
 if TYPE_CHECKING:
     Base = Reading
 else:
-    Base = object  # whoever takes these properties in is a Reading itself
+    Base = object  # the class that mixes this in is a Reading
 
 
 class SessionReading(Base):
-    """What can be read of a session."""
+    """What can be read from a session."""
 
     __slots__ = ()
 
@@ -135,7 +135,7 @@ class SessionReading(Base):
 
     @property
     def plans(self) -> models.Collection[models.Plan]:
-        """Plans: ``open`` are those that wait for approval."""
+        """Plans: ``open`` are the pending ones."""
         plans: models.Collection[models.Plan] = self._look(builders.collected("plans", "Plan"))
         return plans
 
@@ -153,13 +153,13 @@ class SessionReading(Base):
 
     @property
     def blockers(self) -> models.Collection[models.Blocker]:
-        """What keeps the session from going on."""
+        """What blocks the session."""
         blockers: models.Collection[models.Blocker] = self._look(builders.collected("blockers", "Blocker"))
         return blockers
 
     @property
     def next_actions(self) -> models.Collection[models.NextAction]:
-        """What to do first when the work goes on."""
+        """What to do first when the work continues."""
         actions: models.Collection[models.NextAction] = self._look(builders.collected("next", "NextAction"))
         return actions
 
@@ -182,13 +182,13 @@ class SessionReading(Base):
 
     @property
     def paused(self) -> models.Pause | None:
-        """Since when the session is paused; None if it is not."""
+        """The pause; None if the session is not paused."""
         pause: models.Pause | None = self._look(builders.of("paused", "Pause"))
         return pause
 
     @property
     def completed(self) -> models.Completion | None:
-        """How the session ended; None if it did not."""
+        """How the session ended; None if it has not."""
         completion: models.Completion | None = self._look(builders.of("completed", "Completion"))
         return completion
 
@@ -217,7 +217,7 @@ class SessionReading(Base):
 
     @property
     def messages(self) -> models.Messages:
-        """The end of the conversation; ``recent`` gives long messages in full."""
+        """The end of the conversation; ``recent`` returns long messages in full."""
         return self._look(builders.messages)
 
     @property
@@ -242,7 +242,7 @@ class SessionReading(Base):
 
 
 class ProjectReading(Base):
-    """What can be read of a project."""
+    """What can be read from a project."""
 
     __slots__ = ()
 
@@ -275,7 +275,7 @@ class ProjectReading(Base):
 
 
 class PersonReading(Base):
-    """What can be read of a person."""
+    """What can be read from a person."""
 
     __slots__ = ()
 

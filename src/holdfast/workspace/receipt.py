@@ -1,4 +1,4 @@
-"""Receipts: what a command left behind."""
+"""Receipts: the result of a command."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _put = object.__setattr__
 
 
 class Receipt:
-    """What a command left behind. It is frozen.
+    """The result of a command. It is frozen.
 
     Inside ``update`` the command is not written yet: its receipt is filled in when the update's function has returned.
     """
@@ -20,7 +20,7 @@ class Receipt:
     __slots__ = ("commit", "id", "repeated", "timestamp", "version")
 
     id: str
-    """The short id of the thing that the command is about, such as ``D-12``; empty if it has none."""
+    """The short id of the command's subject, such as ``D-12``; empty if it has none."""
     version: int
     """How many commits the stream had after it."""
     commit: str
@@ -35,11 +35,11 @@ class Receipt:
 
     @classmethod
     def unwritten(cls) -> Receipt:
-        """Internal: the receipt of a command that will be written."""
+        """Internal: the receipt of a command that is not written yet."""
         return cls.__new__(cls)
 
     def fill(self, id: str, version: int, commit: str, timestamp: str, repeated: bool) -> None:
-        """Internal: put in what is known once the command is written."""
+        """Internal: set the values once the command is written."""
         _put(self, "id", id)
         _put(self, "version", version)
         _put(self, "commit", commit)

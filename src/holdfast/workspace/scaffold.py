@@ -1,4 +1,4 @@
-"""The files that ``init`` puts into a workspace folder. What is there already is never touched."""
+"""The files that ``init`` creates in a workspace folder. Existing files are never touched."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ FILES = {
     "config.toml": CONFIG,
     ".gitattributes": GITATTRIBUTES,
 }
-"""First what git is not to see."""
+"""Files for git come first."""
 
 
 def create(root: str, fs: FileSystem = posix) -> list[str]:
-    """Make a workspace folder, durably; returns the names of the files that were not there before."""
+    """Create a workspace folder, durably; returns the names of the files that did not exist."""
     try:
         return _create(root, fs)
     except OSError as error:
@@ -66,14 +66,14 @@ def _create(root: str, fs: FileSystem) -> list[str]:
         mode = stat.S_IFDIR
     if not stat.S_ISDIR(mode):
         raise Forbidden(f"{root} is not a folder.", hint="Move it aside; nothing in it was changed.")
-    made = []
-    tag = f"init-{os.getpid()}-{os.urandom(4).hex()}"  # others may make the same workspace at the same moment
+    created = []
+    tag = f"init-{os.getpid()}-{os.urandom(4).hex()}"  # other processes may create the same workspace
     for name, text in FILES.items():
         path = os.path.join(root, name)
         try:
             fs.stat(path)
         except FileNotFoundError:
             durable.replace(fs, path, text.encode(), tag=tag, durable=True)
-            made.append(name)
+            created.append(name)
     durable.fsync_dirs(fs, root, os.path.dirname(root))
-    return made
+    return created

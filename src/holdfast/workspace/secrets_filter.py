@@ -42,9 +42,9 @@ CHANNELS = {"cli": "refuse", "mcp": "refuse", "library": "refuse", "hook": "reda
 KEY = "local/keys/secrets"
 VARIABLE = "HOLDFAST_SECRETS"
 _KEY_SIZE = 32
-_NAMES = 1_000  # characters of names that are looked at quickly
+_NAMES = 1_000  # characters of names in the quick scan
 _NAMED = 5  # findings that an error names
-_PAIRED = ("preference.set",)  # its fields say together what one alone does not
+_PAIRED = ("preference.set",)  # its fields must be read together
 
 Finding = tuple[str, "Path", "Secret", Any]
 
@@ -77,7 +77,7 @@ def _may_hold(draft: Draft) -> bool:
 
 @lru_cache(maxsize=256)  # events of one type have the same names time and again
 def _marks_of(kind: str, *fields: Any) -> bytes:
-    """The marks that the JSON of an event has for itself; none if its fields' names can be secrets, or tell of one."""
+    """The marks that the event's own JSON contains; none if its fields' names can be secrets, or indicate one."""
     if kind in _PAIRED or (kind.startswith("x.") and _may_name("\n".join(map(str, fields)))):
         return b""
     return MARKS_OF_EVENT + len(fields) * MARKS_OF_NAME
@@ -88,7 +88,7 @@ def _may_name(names: str) -> bool:
 
 
 def passed_text(handle: Handle, text: str, field: str) -> tuple[str, list[Event]]:
-    """A text that is written beside the log, and the events that tell of what was let through in it."""
+    """A text that is written outside the log, and events that record what was allowed in it."""
     value, events = passed_value(handle.workspace, text, field, handle.secrets)
     return str(value), events
 
@@ -96,7 +96,7 @@ def passed_text(handle: Handle, text: str, field: str) -> tuple[str, list[Event]
 def passed_value(
     workspace: Workspace, value: Any, field: str, asked: str | None = None
 ) -> tuple[Any, list[Event]]:
-    """Plain JSON that is written beside the log, and the events that tell of what was let through in it."""
+    """Plain JSON that is written outside the log, and events that record what was allowed in it."""
     if not may_hold(value if type(value) is str else _shown(value)):
         return value, []
     from holdfast.core.secrets import finder as secrets
@@ -113,7 +113,7 @@ def passed_value(
 
 
 def policy_of(workspace: Workspace, asked: str | None = None) -> tuple[str, str]:
-    """Which policy applies, and who said so: the caller (``asked``), the environment, the configuration, nobody."""
+    """The policy that applies, and its source: caller (``asked``), environment, settings, or default."""
     said = asked or workspace.secrets
     if said is not None:
         return checked(said, "secrets"), "asked"
@@ -125,7 +125,7 @@ def policy_of(workspace: Workspace, asked: str | None = None) -> tuple[str, str]
 
 
 def checked(policy: Any, where: str) -> str:
-    """A policy, if it is one."""
+    """A policy, validated."""
     if policy not in POLICIES:
         raise Usage(
             f"{where} is one of {', '.join(POLICIES)}, not {str(policy)[:40]!r}.",
@@ -180,7 +180,7 @@ def _redacted(event: Event, key: bytes) -> dict[str, Any]:
 
 
 def _pair(event: Event) -> str | None:
-    """The name that an event gives to its ``value``: a password is known by what it is called."""
+    """The name that an event gives to its ``value``: a password is recognised by its name."""
     if event.type not in _PAIRED or not isinstance(event.data.get("value"), str):
         return None
     name = event.data.get("key")
@@ -194,7 +194,7 @@ def _allowed(found: list[Finding], how: str) -> Event:
 
 
 def _refusal(found: list[Finding]) -> SecretFound:
-    """Built from kinds, names and places alone: an error text goes into logs and transcripts."""
+    """Built from kinds, names and positions alone: an error text goes into logs and transcripts."""
     places = [
         f"{_field(what, path)} holds what looks like a secret ({secret.kind}, {_place(path, secret, value)})"
         for what, path, secret, value in found[:_NAMED]
@@ -229,7 +229,7 @@ def _shown(value: Any) -> str:
     try:
         return repr(value)
     except RecursionError:
-        return "://@"  # too deep to tell quickly: to be looked at
+        return "://@"  # too deep for the quick scan: scan it fully
 
 
 # -- policy and key -----------------------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ def _configured(workspace: Workspace) -> str | None:
 
 
 def check(workspace: Workspace) -> list[Fault]:
-    """What is wrong with the settings: nothing is let through because of it, so it would be noticed late."""
+    """Errors in the settings: they block writing, so they would otherwise be noticed late."""
     from holdfast.store.faults import INVALID_SETTINGS
     from holdfast.store.protocol import Fault
     from holdfast.workspace.settings import NAME
@@ -269,9 +269,9 @@ def check(workspace: Workspace) -> list[Fault]:
 
 
 def key_of(workspace: Workspace) -> bytes:
-    """The key of this place's placeholders. It stays in ``local/``: with it, guesses of a secret could be tried.
+    """The key of this workspace's placeholders. It stays in ``local/``: with it, guesses of a secret could be tried.
 
-    Nothing may be written while a commit is planned, so a new key is kept by ``keep_key``, after the commit.
+    Nothing may be written while a commit is planned, so ``keep_key`` stores a new key after the commit.
     """
     if workspace.new_key is None:
         key = _stored_key(workspace)
@@ -282,7 +282,7 @@ def key_of(workspace: Workspace) -> bytes:
 
 
 def keep_key(workspace: Workspace) -> None:
-    """Store a key that was made for a commit. If that fails, later placeholders differ, and nothing else."""
+    """Store a key that was generated for a commit. If that fails, later placeholders differ, and nothing else."""
     key, workspace.new_key = workspace.new_key, None
     if key is not None and _stored_key(workspace) is None:
         workspace.store.put(KEY, key)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def everywhere(workspace: Workspace) -> list[dict[str, Any]]:
-    """Every session, newest first, with the places that have it: ``here``, worktrees, branches, ``kept``."""
+    """Every session, newest first, with its locations: ``here``, worktrees, branches, ``kept``."""
     found: dict[str, list[str]] = {}
 
     def add(stream: str, place: str) -> None:
@@ -45,7 +45,7 @@ def everywhere(workspace: Workspace) -> list[dict[str, Any]]:
 
 
 def _branches(root: str) -> list[str]:
-    """All branches, also those of remotes; a remote's HEAD is only another name for one of them."""
+    """All branches, including those of remotes; a remote's HEAD is only another name for one of them."""
     named = porcelain.lines(
         root, "for-each-ref", "--format=%(refname) %(symref)", "refs/heads", "refs/remotes"
     )

@@ -1,4 +1,4 @@
-"""Making a workspace."""
+"""Creating a workspace."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 def init(folder: str, *, given: bool = False, track_views: bool = False) -> tuple[str, list[str]]:
-    """Make a workspace in the project around ``folder`` (in ``folder`` itself if it was given).
+    """Create a workspace in the project around ``folder`` (in ``folder`` itself if it was given).
 
     With ``track_views``, git tracks views, which it does not by default.
-    Returns the workspace's folder and the files that were made; none if there was a workspace already.
+    Returns the workspace's folder and the files that were created; none if the workspace existed.
     """
     project = os.path.abspath(folder) if given else discovery.project_root(folder)
     root = os.path.join(project, discovery.FOLDER)
-    made = scaffold.create(root)
+    created = scaffold.create(root)
     if track_views:
         integration.track_views(root)
-    return root, made
+    return root, created
 
 
 def init_workspace(
@@ -35,7 +35,7 @@ def init_workspace(
     origin: str = "agent",
     secrets: str | None = None,
 ) -> Workspace:
-    """Make a workspace in a folder, if there is none yet, and open it.
+    """Create a workspace in a folder, if there is none yet, and open it.
 
     ``path`` is the project's folder, or the URL of a database; without it, the project around the current folder.
     The other arguments are those of ``holdfast.open``.

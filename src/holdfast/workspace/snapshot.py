@@ -1,8 +1,8 @@
-"""The state of one stream, kept up to date: a snapshot, plus what was committed since.
+"""The state of one stream, kept up to date: a snapshot, plus the commits since.
 
-The snapshot is a cache. It is taken only of commits that are durable, it carries a checksum, and whatever is
-wrong with it costs no more than folding the stream again. It has two lines: what is asked most (``shown``: what
-`status` shows), and the whole state, which is parsed only when it is needed.
+The snapshot is a cache. It contains only durable commits, it has a checksum, and if anything is wrong with it, the
+stream is folded again. It has two lines: the most requested part (``shown``: what `status` shows), and the whole
+state, which is parsed only on demand.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from holdfast.version import __version__
 from holdfast.workspace.thread_lock import ThreadLock
 
 EVERY = LONG_TAIL
-"""Commits between two snapshots: what an opening has to fold at most, whatever the length of the history."""
+"""Commits between two snapshots: the most that opening a stream has to fold, however long the history."""
 _RELEASE = f"{__version__}.{fold.RELEASE}.4"
-"""Of what is in a snapshot, and how: another one is not used."""
+"""The version of a snapshot's content and format: another one is not used."""
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class WorkingSet:
     """The folded state of one stream and the cursor up to which it is complete.
 
-    Threads share it: whatever changes it, or reads its state, holds its lock. The lock comes before the store's own
+    Threads share it: whatever changes it, or reads its state, holds its lock. The lock is acquired before the store's
     locks: a thread that holds those never waits for another thread's working set.
     """
 
@@ -38,16 +38,16 @@ class WorkingSet:
         self.faults: tuple[Fault, ...] = ()
         self.cursor: Cursor = None
         self.verified = ids.ZERO
-        """An earlier head that the stream is known to have: that of the snapshot, or of the last publishing."""
+        """An earlier head that the stream is known to have: the snapshot's, or the last published one."""
         self._store = store
         self._stream = stream
         self.lock = ThreadLock(self._start_over)
-        """Held by whoever changes the working set or reads its state."""
+        """Held to change the working set or to read its state."""
         self._state: dict[str, Any] | None = None
         self._top: dict[str, Any] = {}
-        """The first line of the snapshot, as long as nothing has changed since."""
+        """The first line of the snapshot, until something changes."""
         self._body = b""
-        """The second one, as long as nobody has asked for the state."""
+        """The second line, until the state is requested."""
         self._pending: list[bytes | Commit] = []
         self._saved = 0
         self._durable = False
@@ -66,7 +66,7 @@ class WorkingSet:
 
     @property
     def state(self) -> dict[str, Any]:
-        """The state up to the cursor. Not a copy: not to be changed by the caller, and read under the lock."""
+        """The state up to the cursor. Not a copy: the caller must not change it, and must read it under the lock."""
         with self.lock:
             if self._state is None:
                 self._state = json.loads(self._body) if self._body else fold.blank(self.kind)
@@ -77,14 +77,14 @@ class WorkingSet:
                 try:
                     fold.fold(self._state, self._pending)
                 except BaseException:
-                    self._start_over()  # some of them are in it, and nobody knows which
+                    self._start_over()  # some of them were applied, and it is unknown which
                     raise
                 self._pending = []
                 self._top = {}
             return self._state
 
     def _skip_to_snapshot(self) -> None:
-        """Take the state from a newer snapshot: while several processes write, one of them has folded most of it."""
+        """Load a newer snapshot: while several processes write, one of them has folded most of it."""
         loaded = self._stored()
         if loaded is None:
             return
@@ -100,7 +100,7 @@ class WorkingSet:
         self._top, self._saved = {}, top["version"]
 
     def _start_over(self) -> None:
-        """Know nothing: the next reading is of the whole stream."""
+        """Reset: the next read is of the whole stream."""
         self.version = self._saved = 0
         self.head = self.verified = ids.ZERO
         self.cursor, self.faults = None, ()
@@ -108,7 +108,7 @@ class WorkingSet:
 
     @property
     def shown(self) -> dict[str, Any]:
-        """What is shown of a session's state in ``state.json`` and by `status`."""
+        """The part of a session's state that ``state.json`` and `status` show."""
         with self.lock:
             if self._pending or not self._top:
                 from holdfast.views.state_json import contract
@@ -124,16 +124,16 @@ class WorkingSet:
             return self.state if self._pending or not self._top else self._top
 
     def is_archived(self) -> bool:
-        """Whether the session is archived, as far as has been folded: what is pending is mostly the own last commit."""
+        """Whether the session is archived, as far as it is folded: pending commits are usually our own last one."""
         return bool((self._state or self._top).get("archived"))
 
     def refresh(self) -> None:
-        """Take in what has been committed by anybody."""
+        """Fold all new commits."""
         with self.lock:
             before, cursor = self.version, self.cursor
             restarted = self.take(self._store.read(self._stream, cursor))
             if self.version - (self._saved if restarted else before) >= EVERY:
-                self.save()  # a tail as long as that is durable: the next opening need not read it again
+                self.save()  # a tail that long is durable: the next opening need not read it again
             elif self._top and not self._pending and cursor is self._top["cursor"]:
                 self._save_cursor()
 
@@ -143,7 +143,7 @@ class WorkingSet:
             self.take(self._store.read(self._stream, self.cursor))
 
     def take(self, tail: Tail) -> bool:
-        """Take in a tail; True if it was the whole stream."""
+        """Fold a tail; True if it was the whole stream."""
         if tail.cursor is self.cursor:
             return False  # nothing new
         if tail.restarted:
@@ -158,20 +158,20 @@ class WorkingSet:
         return tail.restarted
 
     def took(self, commit: Commit, cursor: Cursor, version: int) -> None:
-        """Take in the commit that was just appended after everything taken in so far. Without a cursor there are unread
-        commits before it: they are read when somebody asks for the state, or all at once for a snapshot."""
+        """Add the commit that was just appended after everything folded so far. Without a cursor there are unread
+        commits before it: they are read when the state is requested, or all together for a snapshot."""
         if cursor is None:
             if version % EVERY == 0:
                 self.refresh()
             return
-        self._pending += [commit]  # from here on nothing is called: an interrupt sees all of it or nothing
+        self._pending += [commit]  # no calls after this: an interrupt sees all of it or nothing
         self._durable = True
         self.version, self.head, self.cursor = version, commit.id, cursor
-        if version % EVERY == 0:  # of all who write, only the one whose commit this is keeps a snapshot
+        if version % EVERY == 0:  # of all writers, only this commit's saves a snapshot
             self.save()
 
     def settle(self) -> None:
-        """Keep a snapshot at the end of a command, so that the next one has nothing to fold.
+        """Save a snapshot at the end of a command, so that the next one has nothing to fold.
 
         Only after an own commit: it is acknowledged, and one sync covers all before it (I6).
         """
@@ -180,7 +180,7 @@ class WorkingSet:
                 self.save()
 
     def save(self) -> None:
-        """Keep a snapshot."""
+        """Save a snapshot."""
         state = self.state
         top = {
             "release": _RELEASE,
@@ -195,7 +195,7 @@ class WorkingSet:
         self._put(top, _encode(state).encode())
 
     def _save_cursor(self) -> None:
-        """Save the cursor of a snapshot again if the store had to verify what it covers: once is enough."""
+        """Save a snapshot's cursor again if the store had to verify what it covers: once is enough."""
         cursor = json.loads(_encode(self.cursor))
         if cursor != self._top["cursor"]:
             self._top["cursor"] = cursor
@@ -207,10 +207,10 @@ class WorkingSet:
         try:
             self._store.put(self.note, b"%08x %s" % (zlib.crc32(body), body))
         except HoldfastError:
-            pass  # only a cache, and often of a commit that is acknowledged: no reason to fail
+            pass  # only a cache, often of an acknowledged commit: no reason to fail
 
     def rebuild(self) -> None:
-        """Forget the snapshot and fold the whole log, then save a snapshot of that."""
+        """Drop the snapshot and fold the whole log, then save a new one."""
         with self.lock:
             self._start_over()
             self._store.put(self.note, None)

@@ -1,7 +1,7 @@
-"""Whether what is saved of each stream agrees with its log: the snapshot, and the views made from it.
+"""Whether the saved data of each stream agrees with its log: the snapshot, and the views generated from it.
 
-The log is folded from its first commit and compared with what an opening would see. A snapshot is only a cache, but
-every command believes it, so a wrong one must never be called sound.
+The log is folded from its first commit and compared with what opening the stream gives. A snapshot is only a cache,
+but every command trusts it, so a wrong one must never pass.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ def _check(workspace: Workspace, stream: str, fix: bool) -> list[Fault]:
         saved.refresh()
         folded.refresh_only()
         if saved.version != folded.version:
-            saved.refresh()  # somebody committed between the two readings
+            saved.refresh()  # a commit arrived between the two reads
             folded.refresh_only()
     except HoldfastError:
-        return []  # the store's own check names what cannot be read
+        return []  # the store's own check reports unreadable lines
     lost = [fault for fault in saved.faults if fault.kind == LOST_COMMITS]
-    if lost and fix:  # what any copy has was restored before: the snapshot is the last to know of them
+    if lost and fix:  # every copy was tried before: only the snapshot still has them
         saved.rebuild()
         return [fault._replace(done=ACCEPTED) for fault in lost]
     if saved.version == folded.version and _agree(saved, folded):
@@ -57,12 +57,12 @@ def _agree(saved: WorkingSet, folded: WorkingSet) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """The value as JSON gives it back."""
+    """The value after a round trip through JSON."""
     return json.loads(json.dumps(value))
 
 
 def _wrong_views(workspace: Workspace, stream: str, state: dict[str, Any]) -> list[Fault]:
-    """Views that show a wrong state: they agree with the snapshot, so nobody else reports them."""
+    """Views that show a wrong state: they agree with the snapshot, so no other check reports them."""
     if not stream.startswith("sessions/"):
         return []
     faults = []

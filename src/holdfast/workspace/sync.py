@@ -1,8 +1,8 @@
-"""A STATE.md that a person edited, compared with the log: what differs, and taking it in as events.
+"""Comparing a STATE.md that a person edited with the log, and importing the edits as events.
 
-Three texts are compared: what the view said when it was made (its seal names the commit), what it says now, and what
-it would say if it were made now. Only what the person changed is taken in; the edited text is kept in the log; nothing
-is ever reverted in silence.
+Three texts are compared: the view as it was generated (its seal names the commit), as it is now, and as it would be
+generated now. Only what the person changed is imported; the edited text is saved in the log; nothing is ever reverted
+silently.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Change(NamedTuple):
     after: str
     line: int
     also: str
-    """What it was changed to in the log meanwhile; empty if it was not."""
+    """What the log changed it to meanwhile; empty if unchanged."""
 
 
 class Drift(NamedTuple):
@@ -44,7 +44,7 @@ class Drift(NamedTuple):
     edited: bool
     changes: list[Change]
     left: list[Left]
-    """Lines that a person added and that say nothing that can be taken in."""
+    """Lines that a person added and that cannot be imported."""
 
 
 def drift(session: Session) -> Drift:
@@ -54,14 +54,14 @@ def drift(session: Session) -> Drift:
         return Drift(False, [], [])
     text = seal.plain(found)
     state = session.peek().state
-    base = _told(publish.render(VIEW, publish.state_at(session, seal.head(found))).decode())
-    present = _told(publish.render(VIEW, state).decode())
-    now = _told(text)
+    base = _parsed(publish.render(VIEW, publish.state_at(session, seal.head(found))).decode())
+    present = _parsed(publish.render(VIEW, state).decode())
+    now = _parsed(text)
     return Drift(True, _changes(base, now, present), _added_lines(base, now))
 
 
 def accept(session: Session) -> Drift:
-    """Take in what a person changed, in one commit; then the view is made anew."""
+    """Import what a person changed, in one commit; then the view is regenerated."""
     workspace = session.workspace
     note = f"{session.stream}/{VIEW}"
     found = workspace.store.get(note)
@@ -91,23 +91,18 @@ def accept(session: Session) -> Drift:
 def report(seen: Drift) -> list[str]:
     """The drift, for people."""
     if not seen.edited:
-        return ["STATE.md says what the log says."]
-    lines = [
-        f"STATE.md was edited by hand: {len(seen.changes)} changes, {len(seen.left)} lines without a place."
-    ]
+        return ["STATE.md agrees with the log."]
+    lines = [f"STATE.md was edited by hand (changes: {len(seen.changes)}, other lines: {len(seen.left)})."]
     for change in seen.changes:
         name = change.kind if change.kind in _ONE else f"{change.kind} {change.what}".strip()
-        lines.append(f"- {name}: {change.before or 'nothing'} → {change.after or 'taken out'}")
+        lines.append(f"- {name}: {change.before or 'nothing'} → {change.after or 'removed'}")
         if change.also:
             lines.append(f"    the log meanwhile says: {change.also}")
-    lines += [
-        f"- line {left.line} is in no section that can be taken in: {left.text.strip()[:120]}"
-        for left in seen.left
-    ]
+    lines += [f"- line {left.line} cannot be imported: {left.text.strip()[:120]}" for left in seen.left]
     return lines
 
 
-class _Told(NamedTuple):
+class _Content(NamedTuple):
     """What a page says."""
 
     single: dict[str, tuple[str, int]]
@@ -116,7 +111,7 @@ class _Told(NamedTuple):
     left: dict[str, Left]
 
 
-def _told(text: str) -> _Told:
+def _parsed(text: str) -> _Content:
     single: dict[str, tuple[str, int]] = {}
     loops: dict[str, tuple[str, str, int]] = {}
     budget = None
@@ -136,7 +131,7 @@ def _told(text: str) -> _Told:
             budget = (item.data["used"], item.data["total"])
         elif item.kind == "note":
             left[_shown(item)] = Left(item.line, _shown(item), "an update")
-    return _Told(single, loops, budget, left)
+    return _Content(single, loops, budget, left)
 
 
 def _shown(record: Record) -> str:
@@ -147,7 +142,7 @@ def _plain(text: str) -> str:
     return _ESCAPED.sub(r"\1", text).strip()
 
 
-def _changes(base: _Told, now: _Told, present: _Told) -> list[Change]:
+def _changes(base: _Content, now: _Content, present: _Content) -> list[Change]:
     changes = []
     for name in _ONE:
         before, after = base.single.get(name, ("", 0)), now.single.get(name, ("", 0))
@@ -171,12 +166,12 @@ def _changes(base: _Told, now: _Told, present: _Told) -> list[Change]:
     return changes
 
 
-def _added_lines(base: _Told, now: _Told) -> list[Left]:
+def _added_lines(base: _Content, now: _Content) -> list[Left]:
     return [left for text, left in now.left.items() if text not in base.left]
 
 
 def _events(state: dict[str, Any], mint: Any, change: Change) -> list[Event]:
-    """The events of one change. What a rule refuses is refused with the line that asked for it."""
+    """The events of one change. A rule's refusal is raised with the line that caused it."""
     try:
         return _ruled(state, mint, change)
     except HoldfastError as error:

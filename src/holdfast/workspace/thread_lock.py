@@ -1,4 +1,4 @@
-"""A reentrant lock between threads that a fork cannot leave locked for ever."""
+"""A reentrant lock between threads that a fork cannot leave locked forever."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from _thread import RLock
 from collections.abc import Callable
 
 _forks = 0
-"""How many forks this process is away from the one that loaded the module."""
+"""How many forks separate this process from the one that loaded the module."""
 
 
 def _count_fork() -> None:
@@ -19,7 +19,7 @@ os.register_at_fork(after_in_child=_count_fork)
 
 
 class ThreadLock:
-    """A reentrant lock. In a child process the locks of the parent's other threads are gone, as those threads are."""
+    """A reentrant lock. In a child process, locks of the parent's other threads are released."""
 
     __slots__ = ("_forks", "_lock", "_orphaned")
 
@@ -30,7 +30,7 @@ class ThreadLock:
         """Called in a child process if a thread of the parent was changing what the lock protects."""
 
     def try_acquire(self) -> bool:
-        """Take the lock if that needs no waiting."""
+        """Take the lock if it is free."""
         if self._forks != _forks:
             self._after_fork()
         return self._lock.acquire(blocking=False)

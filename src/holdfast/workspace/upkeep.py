@@ -1,4 +1,4 @@
-"""Upkeep: putting sessions away, taking them out again, and removing what a policy no longer keeps."""
+"""Upkeep: archiving sessions, restoring them, and removing what a retention policy does not keep."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ DAY = 86_400_000
 
 
 class Policy(NamedTuple):
-    """What of the archive is kept: a session goes if any of these says so."""
+    """A retention policy for the archive: a session is removed if any of these says so."""
 
     older_than: int | None = None
     """Milliseconds since it was last written to."""
     keep: int | None = None
     """How many, the newest first."""
     max_size: int | None = None
-    """Bytes, counted from the newest on."""
+    """Bytes, counted from the newest."""
 
 
-class Kept(NamedTuple):
+class ArchivedSession(NamedTuple):
     """An archived session, as a report shows it."""
 
     session: str
@@ -36,14 +36,14 @@ class Kept(NamedTuple):
     updated: str
     size: int
     reason: str
-    """Why it goes; empty if it stays."""
+    """Why it is removed; empty if it stays."""
 
 
 def archive(workspace: Workspace, name: str | None = None) -> Session:
-    """Put a session away: into ``history/``, read-only, its segments joined into one.
+    """Archive a session: move it to ``history/``, read-only, its segments joined into one.
 
-    In this order: the fact is in the log, the pointer no longer leads there, the data is in its new place, and only
-    then is the old place removed. Repeating it after a death completes it.
+    Order: the event is in the log, the pointer is cleared, the data is in its new place, and only then is the old
+    place removed. Repeating it after a crash completes it.
     """
     session = workspace.session(name)
     if not session.peek().state["archived"]:
@@ -59,7 +59,7 @@ def archive(workspace: Workspace, name: str | None = None) -> Session:
 
 
 def restore(workspace: Workspace, name: str) -> Session:
-    """Take a session out of the archive and make it the current one; what was joined stays where it is."""
+    """Restore a session from the archive and make it the current one; joined segments stay in place."""
     session = workspace.session(name)
     session.commit(lambda state, mint: concepts.session.restore(state))
     workspace.switch(f"{session.user}/{session.id}")
@@ -67,7 +67,7 @@ def restore(workspace: Workspace, name: str) -> Session:
 
 
 def archived(workspace: Workspace) -> list[Session]:
-    """The archived sessions, the last written to first."""
+    """The archived sessions, last written first."""
     streams = set(workspace.store.streams("sessions/"))
     engine = archive_of(workspace.store)
     if engine is not None:
@@ -77,12 +77,12 @@ def archived(workspace: Workspace) -> list[Session]:
     return sorted(put_away, key=lambda session: (session.peek().head, session.id), reverse=True)
 
 
-def plan_prune(workspace: Workspace, policy: Policy) -> list[Kept]:
-    """What a policy would remove, and what it keeps; nothing is changed. Only archived sessions are looked at."""
+def plan_prune(workspace: Workspace, policy: Policy) -> list[ArchivedSession]:
+    """What a policy would remove, and what it keeps; nothing is changed. Only archived sessions are considered."""
     if policy == Policy():
         raise Refused("A policy is needed: an age, a number or a size. Nothing was removed.")
     now = wall_clock()
-    report: list[Kept] = []
+    report: list[ArchivedSession] = []
     total = 0
     for place, session in enumerate(archived(workspace)):
         state = session.peek().state
@@ -96,12 +96,12 @@ def plan_prune(workspace: Workspace, policy: Policy) -> list[Kept]:
         elif policy.max_size is not None and total > policy.max_size:
             reason = f"more than {policy.max_size:,} bytes"
         goal = one_line(contested.value(state["registers"], "goal", ""), 80)
-        report.append(Kept(session.id, session.user, goal, state["updated"], size, reason))
+        report.append(ArchivedSession(session.id, session.user, goal, state["updated"], size, reason))
     return report
 
 
-def prune(workspace: Workspace, policy: Policy) -> list[Kept]:
-    """Remove archived sessions that the policy does not keep; the project's log says which, before they go."""
+def prune(workspace: Workspace, policy: Policy) -> list[ArchivedSession]:
+    """Remove archived sessions that the policy does not keep; the project's log records them first."""
     report = plan_prune(workspace, policy)
     going = [kept for kept in report if kept.reason]
     for start in range(0, len(going), 100):
@@ -114,15 +114,15 @@ def prune(workspace: Workspace, policy: Policy) -> list[Kept]:
 
 
 def remove(workspace: Workspace, stream: str) -> None:
-    """Remove a session with all its files; the pointer goes first."""
+    """Remove a session with all its files; the pointer is cleared first."""
     if workspace.current() == f"{owner(stream)}/{last_part(stream)}":
         workspace.store.put(POINTER, None)
     workspace.store.forget(stream)
 
 
 def rotate(workspace: Workspace, *, idle: int, policy: Policy | None = None) -> dict[str, Any]:
-    """One round of upkeep: complete sessions that nobody wrote to for ``idle`` milliseconds are archived, and what the
-    policy does not keep of the archive is removed."""
+    """One round of upkeep: archive complete sessions that were idle for ``idle`` milliseconds, and remove what the
+    policy does not keep from the archive."""
     now = wall_clock()
     moved, waiting = [], []
     for stream in workspace.store.streams("sessions/"):
@@ -150,7 +150,7 @@ def _size(workspace: Workspace, session: Session) -> int:
 
 
 def parse_size(text: str) -> int:
-    """Bytes out of ``500``, ``10k``, ``50MB``, ``1g``."""
+    """The bytes in ``500``, ``10k``, ``50MB``, ``1g``."""
     plain = text.strip().lower().removesuffix("b")
     scale = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}.get(plain[-1:], 1)
     digits = plain[:-1] if scale > 1 else plain

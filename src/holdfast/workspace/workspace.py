@@ -31,7 +31,7 @@ from holdfast.workspace.session import Session
 from holdfast.workspace.thread_lock import ThreadLock
 
 if TYPE_CHECKING:
-    from holdfast.workspace.attachments import Beside
+    from holdfast.workspace.attachments import Attachments
     from holdfast.workspace.choose import Choice
     from holdfast.workspace.discovery import Surroundings
     from holdfast.workspace.models import Unsettled
@@ -54,7 +54,7 @@ _ELSEWHERE = Hint(
 
 @lru_cache(maxsize=8)  # a server asks before every call
 def _pointed_to(note: bytes | None) -> str | None:
-    """The session that the pointer of a place names; None if it names none."""
+    """The session that a clone's pointer names; None if none."""
     name = (note or b"").decode("utf-8", "replace").strip()
     return name if ids.is_session_id(name.rpartition("/")[2]) else None
 
@@ -71,7 +71,7 @@ def open_workspace(
     """Open the workspace at ``where``: a folder, a URL, HOLDFAST_URL, or the one found from here upwards.
 
     ``user`` owns the sessions that are started; ``by`` names the actor in every commit (else HOLDFAST_AGENT,
-    else the user). ``secrets`` says what becomes of secrets in what is written: ``refuse``,
+    else the user). ``secrets`` is the policy for secrets in what is written: ``refuse``,
     ``redact`` or ``allow``; without it, the settings decide, which can differ by ``channel``.
     """
     environment = os.environ
@@ -80,7 +80,7 @@ def open_workspace(
         target = discovery.find(os.getcwd())
     elif not is_url(target) and os.path.basename(os.path.normpath(target)) != discovery.FOLDER:
         target = discovery.find(target, told=True)
-    # The repository around the workspace names the user; a database is in none, so the one around here does.
+    # The repository around the workspace names the user; for a database, the one around the current folder.
     around = discovery.around(os.getcwd() if is_url(target) else os.path.dirname(os.path.abspath(target)))
     name = user or discovery.user_name(environment, around.repository)
     return Workspace(
@@ -95,7 +95,7 @@ def open_workspace(
 
 
 class _Asked(Exception):
-    """Nothing is to be written: the question is answered."""
+    """Raised to write nothing: the question is answered."""
 
 
 class Workspace:
@@ -127,7 +127,7 @@ class Workspace:
         self._stale: dict[str, Handle] = {}
         self._published = 0
         self._publishing = ThreadLock()
-        """Held by the thread that writes views. It comes before the locks of working sets."""
+        """Held by the thread that writes views. Acquired before the locks of working sets."""
         self._presence: Presence | None = None
         self._faults: list[Fault] = []
 
@@ -159,16 +159,16 @@ class Workspace:
 
         ``phases`` are entered in order, or as ``transitions`` allow (see ``Session.declare_phases``).
         """
-        # The same op gives the same letters, so a repeated start finds the session that the first one made.
+        # The same op gives the same id, so a repeated start finds the session that the first one created.
         seed = (
             blake2b(self._salt() + f"{self.user} {op}".encode()).digest() if op is not None else os.urandom(8)
         )
-        letters = ids.random_text(int.from_bytes(seed[:8], "big"), 8)
+        suffix = ids.random_text(int.from_bytes(seed[:8], "big"), 8)
         if op is not None:
             for stream in self.store.streams(f"sessions/{self.user}/"):
-                if stream.endswith(f"-{letters}"):
+                if stream.endswith(f"-{suffix}"):
                     return Session(self, stream)
-        name = f"{timestamps.iso(wall_clock())[:10]}-{letters}"
+        name = f"{timestamps.iso(wall_clock())[:10]}-{suffix}"
         session = Session(self, session_stream(self.user, name))
 
         def begin(state: dict[str, Any], mint: Any) -> list[codec.Event]:
@@ -180,9 +180,9 @@ class Workspace:
         return session
 
     def _salt(self) -> bytes:
-        """Bytes of this place alone: two clones that start under one op must not begin the same session.
+        """Bytes unique to this clone: two clones that start under one op must not create the same session.
 
-        Made of the writer, so that processes that start in a new workspace at the same moment make the same.
+        Derived from the writer, so that processes that start at the same time in a new workspace get the same.
         """
         salt = self.store.get(SALT)
         if not salt or len(salt) != 16:
@@ -191,7 +191,7 @@ class Workspace:
         return salt
 
     def _writer(self) -> str:
-        """The writer of this place, as an append that writes nothing is told it."""
+        """The writer of this clone, taken from an append that writes nothing."""
         found = ""
 
         def ask(context: AppendContext) -> PreparedCommit:
@@ -208,7 +208,7 @@ class Workspace:
     def session(self, name: str | None = None) -> Session:
         """A session by name, or the current one: HOLDFAST_SESSION, else the one that was started or switched to last.
 
-        A name is ``user/id`` (what ``sessions`` gives and ``Session.name`` is), an id, or an unambiguous beginning.
+        A name is ``user/id`` (what ``sessions`` returns and ``Session.name`` is), an id, or an unambiguous prefix.
         """
         wanted = name or os.environ.get("HOLDFAST_SESSION") or self.current()
         if wanted is None:
@@ -216,7 +216,7 @@ class Workspace:
         return self._find(wanted)
 
     def sessions(self, *, user: str | None = None, limit: int | None = None) -> list[str]:
-        """The names of all sessions, or of one user's, newest first: each is what ``session`` takes."""
+        """The names of all sessions, or of one user's, newest first, as ``session`` takes them."""
         if limit is not None:
             streams, _ = self.page(user, limit)
         else:
@@ -228,7 +228,7 @@ class Workspace:
         return sorted(self.store.streams(prefix), key=last_part, reverse=True)
 
     def page(self, user: str | None, limit: int) -> tuple[list[str], int]:
-        """Internal: the streams of the newest sessions and how many there are. Ten thousand cost no more than ten."""
+        """Internal: the streams of the newest sessions and how many there are, at a cost independent of that number."""
         if user is not None:
             checked_name(user, "user")
         listing = listing_of(self.store)
@@ -243,7 +243,7 @@ class Workspace:
         return archive is not None and archive.has_archive()
 
     def pick(self) -> Choice:
-        """Internal: the session to go on with when nobody names one, and why that one."""
+        """Internal: the session to continue when none is named, and why."""
         from holdfast.workspace.choose import pick
 
         return pick(self)
@@ -255,7 +255,7 @@ class Workspace:
         return for_host(self, host, host_session)
 
     def bind_host(self, host: str, host_session: str, session: Session) -> None:
-        """Internal: remember that an agent host's own session works on ``session``."""
+        """Internal: store that an agent host's own session works on ``session``."""
         from holdfast.workspace.choose import bind
 
         bind(self, host, host_session, session)
@@ -271,7 +271,7 @@ class Workspace:
         return session
 
     def _find(self, name: str) -> Session:
-        """The session given as ``id``, ``user/id``, or an unambiguous beginning of an id or its letters."""
+        """The session given as ``id``, ``user/id``, or an unambiguous prefix of an id or of its random part."""
         user, _, wanted = name.rpartition("/")
         if ids.is_session_id(wanted):
             session = Session(self, session_stream(user or self.user, wanted))
@@ -312,19 +312,19 @@ class Workspace:
 
         return Person(self, user_stream(self.user))
 
-    def files(self, stream: str) -> Beside:
-        """Internal: the files that a stream can refer to: the project's, and its own where the store has folders."""
-        from holdfast.workspace.attachments import Beside
+    def files(self, stream: str) -> Attachments:
+        """Internal: the files that a stream can refer to: the project's, and its own if the store has folders."""
+        from holdfast.workspace.attachments import Attachments
 
         attachments = attachments_of(self.store)
         if attachments is not None:
             pin = attachments.pin
 
-            def keep(path: str) -> None:
+            def pin_file(path: str) -> None:
                 pin(stream, path)
 
-            return Beside(os.path.dirname(self.where), attachments.folder_of(stream), keep=keep)
-        return Beside(self.surroundings.top)
+            return Attachments(os.path.dirname(self.where), attachments.folder_of(stream), pin=pin_file)
+        return Attachments(self.surroundings.top)
 
     @property
     def presence(self) -> Presence:
@@ -340,9 +340,9 @@ class Workspace:
         self._presence = presence
 
     def lease(self, session: str, *, anyway: bool = False) -> Lease:
-        """Take the lease of a session, by its name: ``session.under(lease)`` writes only as long as it is held.
+        """Take the lease of a session, by its name: ``session.under(lease)`` writes only while it is held.
 
-        Raises ``Held`` if a live process has it; ``anyway`` also takes it from one that nobody here can look at.
+        Raises ``Held`` if a live process has it; ``anyway`` also takes it from one that is not visible from here.
         """
         return self.presence.lease(session, anyway=anyway)
 
@@ -368,13 +368,13 @@ class Workspace:
         from holdfast.workspace.heal_pages import check_markers
 
         faults = self.store.check(fix=fix)
-        known = {fault.where.partition(":")[0] for fault in faults}
+        known = {fault.where for fault in faults}  # a lost commit that the store's own check has reported
         faults += [fault for fault in soundness.check(self, fix=fix) if fault.where not in known]
         faults += publish.check(self, fix=fix) + secrets_filter.check(self)
         return faults + check_markers(self, fix=fix) + presence.check(self) + self._hook_errors()
 
     def _hook_errors(self) -> list[Fault]:
-        """What went wrong in hooks, which never say so to the host that calls them."""
+        """Errors in hooks, which hooks never report to the host that calls them."""
         lines = (self.store.get(HOOK_LOG) or b"").decode("utf-8", "replace").splitlines()
         if not lines:
             return []
@@ -384,7 +384,7 @@ class Workspace:
         return [Fault(faults.HOOK_ERRORS, "", HOOK_LOG, data, harmless=True)]
 
     def salvage(self) -> list[Fault]:
-        """Internal: bring back commits that git removed from the working tree before a git commit had them."""
+        """Internal: restore commits that git removed from the working tree before a git commit had them."""
         store = git_backed(self.store)
         return store.salvage() if store is not None else []
 
@@ -397,13 +397,13 @@ class Workspace:
     # -- views --------------------------------------------------------------------------------------------
 
     def changed(self, handle: Handle) -> None:
-        """Internal: a commit was made. Its views are regenerated at most once a second, and on close."""
+        """Internal: a commit was written. Its views are regenerated at most once a second, and on close."""
         self._stale[handle.stream] = handle
         if self.new_key is not None:
             secrets_filter.keep_key(self)
         now = time.monotonic_ns()
         if now - self._published <= 1_000_000_000 or not self._publishing.try_acquire():
-            return  # not yet, or another thread is writing views: the next commit, or the closing, writes these
+            return  # too soon, or another thread is writing views: the next commit or ``close`` writes these
         try:
             if self._published:
                 self.publish()
@@ -412,7 +412,7 @@ class Workspace:
             self._publishing.release()
 
     def touch(self, handle: Handle) -> None:
-        """Internal: have the views of a session looked at by the next ``publish``, also if nothing was committed."""
+        """Internal: have the next ``publish`` check a session's views, even if nothing was committed."""
         self._stale[handle.stream] = handle
 
     def report(self, fault: Fault) -> None:
@@ -420,7 +420,7 @@ class Workspace:
         self._faults.append(fault)
 
     def publish(self) -> list[Fault]:
-        """Write the views of every changed session; returns what was found wrong with them."""
+        """Write the views of every changed session; returns the faults found."""
         with self._publishing:
             return self._publish()
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from holdfast.core.codec import Commit, Event
 from holdfast.core.ids import only
 from holdfast.errors import Refused
-from holdfast.typed import Any, made
+from holdfast.typed import Any, new_record
 
 EVENTS: dict[str, int] = {}
 STEPS: dict[Any, Any] = {}
@@ -47,7 +47,7 @@ def record(event_type: str, data: Mapping[str, object]) -> list[Event]:
         )
     if not isinstance(data, Mapping):
         raise Refused(f"The data of {event_type} must be a JSON object; nothing was written.")
-    return [made(Event, (event_type, data if isinstance(data, dict) else dict(data), 1))]
+    return [new_record(Event, (event_type, data if isinstance(data, dict) else dict(data), 1))]
 
 
 @lru_cache(maxsize=256)  # a program uses few types, again and again

@@ -1,7 +1,7 @@
 """The command line: ``holdfast COMMAND …``.
 
-Each command lives in the module of its group and is imported only when it is called: starting up must cost no
-more than the one command needs. A command parses, calls one library method, and returns what to print.
+Each command is in the module of its group and is imported only when it is called: starting up must cost no more than
+the one command needs. A command parses, calls one library method, and returns what to print.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["COMMANDS", "EVERYDAY", "GROUPS", "load", "main", "script"]
 
 
 def script() -> NoReturn:
-    """The installed command. It ends at once: taking the interpreter down in order costs a tenth of a command."""
+    """The installed command. It exits immediately: an orderly interpreter shutdown costs a tenth of a command."""
     if sys.argv[1:2] == ["hook"] and "--help" not in sys.argv and "-h" not in sys.argv:
         from holdfast.edge.hooks import run
 
@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
     except HoldfastError as error:
         return _fail(error, as_json)
     except BrokenPipeError:
-        # The reader went away (a pager, head): no error, and nothing more to say.
+        # The reader closed the pipe (a pager, head): no error, and nothing more to print.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
@@ -63,7 +63,7 @@ def waiting(fd: int) -> Waiting:
 
 
 def _prepare_output() -> None:
-    """Whatever the terminal can show, an answer must not fail when its command is done."""
+    """Whatever the terminal can show, printing must not fail after the command has succeeded."""
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - stays open to the end
     for stream in (sys.stdout, sys.stderr):
@@ -84,7 +84,7 @@ def _crash(error: Exception, as_json: bool) -> int:
 
 
 _LEADING = ("--json", "--workspace", "--session", "--op", "--expect", "--allow-secret", "-h", "--help")
-"""Options that may stand before the command."""
+"""Options that may come before the command."""
 
 
 def _dispatch(given: list[str]) -> int:
@@ -108,7 +108,7 @@ def _dispatch(given: list[str]) -> int:
 
 
 def _check_leading(leading: list[str], name: str | None) -> None:
-    """Refuse what stands before the command and means nothing there."""
+    """Refuse options before the command that have no meaning there."""
     from holdfast.edge.cli import overview
 
     for word in leading:

@@ -37,7 +37,7 @@ def _drawn(done: int, total: int, failed: int) -> str:
 
 
 def _report(arguments: argparse.Namespace) -> Any:
-    """Shows progress on a terminal; a pipe or a dumb terminal gets nothing but the result."""
+    """Shows progress on a terminal; a pipe or a dumb terminal gets only the result."""
     if arguments.json or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         return None
 

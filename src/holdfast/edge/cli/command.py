@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Output(Record):
-    """What a command has to say."""
+    """The output of a command."""
 
     text: str
     data: dict[str, Any]
@@ -38,13 +38,13 @@ class Command(Record):
     writes: bool = False
     """Takes --op and --expect."""
     verbs: dict[str, Command] | None = None
-    """A command of several verbs (``task add``, ``task done``): each is a command of its own."""
+    """A command with several verbs (``task add``, ``task done``): each is a command of its own."""
     default: str = ""
-    """The verb that is meant if none is given."""
+    """The default verb."""
     details: str = ""
-    """What help says after the summary."""
+    """Help text after the summary."""
     repairs: bool = False
-    """One of the four commands that are easily mistaken for each other: help compares them."""
+    """One of the four commands that are easily confused: help compares them."""
 
 
 def nothing(parser: argparse.ArgumentParser) -> None:
@@ -53,13 +53,13 @@ def nothing(parser: argparse.ArgumentParser) -> None:
 
 
 def verbs(summary: str, commands: dict[str, Command], *, default: str = "") -> Command:
-    """A command of several verbs."""
+    """A command with several verbs."""
     examples = tuple(command.examples[0] for command in commands.values())
     return Command(summary, nothing, _no_verb, examples, verbs=commands, default=default)
 
 
 def group(summary: str, commands: dict[str, Command]) -> Command:
-    """A command of several verbs that is the first of them when it stands alone."""
+    """A command with several verbs; the first is the default."""
     return verbs(summary, commands, default=next(iter(commands)))
 
 
@@ -93,7 +93,7 @@ class _Parser(argparse.ArgumentParser):
         raise Usage(f"{self.prog.removeprefix('holdfast ')}: {message}.", hint=hint)
 
     def _short(self) -> str:
-        """The usage with what must be given, in one line."""
+        """The usage with required arguments, in one line."""
         words = [self.prog]
         for action in self._actions:
             name = str(action.metavar or action.dest.upper())
@@ -108,7 +108,7 @@ _USUAL_WIDTH = 80
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
-    """With the width: without it, argparse imports shutil, also when no help is printed."""
+    """With an explicit width: without it, argparse imports shutil, even when no help is printed."""
     return argparse.RawDescriptionHelpFormatter(prog, width=min(columns() or _USUAL_WIDTH, 100) - 1)
 
 
@@ -151,11 +151,11 @@ def allow_secret(parser: argparse._ActionsContainer) -> None:
 
 
 WITH_VALUE = ("--workspace", "--session", "--op", "--expect")
-"""Common options that take a value: they may stand before the command and before its verb."""
+"""Common options that take a value: they may come before the command and before its verb."""
 
 
 def first_word(given: list[str], with_value: Collection[str] = WITH_VALUE) -> int:
-    """The place of the first word that is neither an option nor the value of one; the length if there is none."""
+    """The index of the first word that is neither an option nor the value of one; the length if there is none."""
     place = 0
     while place < len(given) and given[place].startswith("-") and given[place] != "--":
         place += 2 if given[place] in with_value else 1
@@ -225,7 +225,7 @@ def ordered(built: argparse.ArgumentParser, given: list[str]) -> list[str]:
 
 
 def _is_option(word: str, known: Collection[str]) -> bool:
-    """As argparse sees it: a text with a space and a number are arguments, whatever they begin with."""
+    """Like argparse: a text with a space, or a number, is an argument, whatever it begins with."""
     if len(word) < 2 or word[0] != "-":
         return False
     return word.partition("=")[0] in known or (
@@ -234,7 +234,7 @@ def _is_option(word: str, known: Collection[str]) -> bool:
 
 
 def verbs_help(name: str, command: Command) -> str:
-    """What ``--help`` prints for a command of several verbs."""
+    """What ``--help`` prints for a command with several verbs."""
     known = command.verbs or {}
     width = max(map(len, known))
     lines = [f"usage: holdfast {name} VERB …", "", command.summary, ""]
@@ -286,7 +286,7 @@ def done(text: str, receipt: Receipt, **more: Any) -> Output:
 def on_session(
     arguments: argparse.Namespace, act: Callable[[Session], Output], *, publish: bool = True
 ) -> Output:
-    """Run ``act`` on the session that the arguments name, then bring its views up to date."""
+    """Run ``act`` on the session that the arguments name, then update its views."""
     with open_here(arguments) as workspace:
         session = workspace.session(arguments.session)
         output = act(session)
@@ -297,7 +297,7 @@ def on_session(
 
 
 def _warn(faults: list[Fault]) -> None:
-    """Report on standard error what went wrong although the command succeeded."""
+    """Report on standard error what failed although the command succeeded."""
     if faults:
         from holdfast.edge.cli import hints
 
@@ -333,7 +333,7 @@ def at_least(least: int) -> Callable[[str], int]:
 
 
 def as_text(data: dict[str, Any]) -> str:
-    """A JSON object in one line; characters that the output cannot have are escaped."""
+    """A JSON object in one line; characters that the output encoding lacks are escaped."""
     import json
 
     plain = (getattr(sys.stdout, "encoding", None) or "utf-8").lower() not in ("utf-8", "utf8")

@@ -1,4 +1,4 @@
-"""completion: scripts for bash, zsh and fish, made from the commands themselves."""
+"""completion: scripts for bash, zsh and fish, generated from the commands."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class Option(Record):
 
 
 class Entry(Record):
-    """A command, or a verb of one, with what can follow it."""
+    """A command, or a verb of one, with its completions."""
 
     words: tuple[str, ...]
     summary: str
     verbs: tuple[str, ...]
     options: tuple[Option, ...]
     choices: tuple[str, ...]
-    """What its first argument can be, where that is a closed set."""
+    """The values of its first argument, if they are a closed set."""
 
 
 def entries() -> list[Entry]:
@@ -62,7 +62,7 @@ def _choices(action: argparse.Action) -> tuple[str, ...]:
 
 
 def _plain(text: str) -> str:
-    """Without what a shell would read in a description."""
+    """Without characters that a shell would interpret in a description."""
     return text.replace("%(default)s", "").translate(str.maketrans("", "", "'\"`$[]\\")).replace(":", ",")
 
 

@@ -24,7 +24,7 @@ def _close_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _writing(call: Callable[[Session, argparse.Namespace], Receipt], said: str) -> Run:
-    """A command that makes one call and says what it did."""
+    """A command that makes one call and prints the result."""
 
     def run(arguments: argparse.Namespace) -> Output:
         def act(session: Session) -> Output:
@@ -37,7 +37,7 @@ def _writing(call: Callable[[Session, argparse.Namespace], Receipt], said: str) 
 
 
 def _listing(name: str, nothing_said: str) -> Run:
-    """A command that shows what is open in a collection."""
+    """A command that lists the open entries of a collection."""
 
     def run(arguments: argparse.Namespace) -> Output:
         def act(session: Session) -> Output:

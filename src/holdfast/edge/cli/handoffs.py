@@ -98,11 +98,11 @@ def _prune_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _prune(arguments: argparse.Namespace) -> Output:
     from holdfast.checks import agents_md
-    from holdfast.workspace.project_files import beside
+    from holdfast.workspace.project_files import project_folder_of
     from holdfast.workspace.upkeep import parse_size
 
     with open_here(arguments) as workspace:
-        folder = beside(workspace.where)
+        folder = project_folder_of(workspace.where)
         found = folder.read(handover.AGENTS) if folder is not None else None
         if folder is None or found is None:
             raise Usage("There is no AGENTS.md in this project.")

@@ -50,16 +50,16 @@ FORMS = {
     "usage": "--help",
     "who": "holdfast who",
 }
-"""Every use case that a hint can name, as it is typed."""
+"""Every use case that a hint can name, as a command."""
 
 
 def command(use: Use) -> str:
-    """A use case as it is typed, in backticks."""
+    """A use case as a command, in backticks."""
     return f"`{use.fill(FORMS[use.name], _quoted, str.upper)}`"
 
 
 def text(hint: Hint) -> str:
-    """A hint for somebody at a shell."""
+    """A hint for a shell user."""
     return hint.render(command)
 
 

@@ -34,7 +34,7 @@ def _stream_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _on_stream(arguments: argparse.Namespace, act: Callable[[Handle, dict[str, str]], Output]) -> Output:
-    """Run ``act`` on the stream that is meant, with how it is named in the answer."""
+    """Run ``act`` on the selected stream, with the name that the answer uses."""
     if not arguments.project and arguments.user is None:
         return on_session(arguments, lambda session: act(session, {"session": session.id}), publish=False)
     with open_here(arguments) as workspace:
@@ -73,7 +73,7 @@ def _log_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _brought(commits: list[str]) -> str:
-    """How many commits of the session came with a git commit."""
+    """How many commits of the session a git commit added."""
     if not commits:
         return ""
     return f", {plural(len(commits), 'commit')} of the session"
@@ -94,11 +94,11 @@ def _log_of_git(session: Session, limit: int) -> Output:
 
 
 _PLAIN = ("id", "text", "title", "goal", "phase", "outcome", "message", "topic", "name")
-"""Fields whose meaning is plain without their name."""
+"""Fields whose meaning is clear without their name."""
 
 
 def _detail(data: dict[str, Any]) -> str:
-    """An event in one line: the fields that say what it is about first, then the others by name."""
+    """An event in one line: its main fields first, then the others by name."""
     said = [str(data[name]) for name in _PLAIN if data.get(name)]
     for name, value in data.items():
         if name not in _PLAIN and name != "saw" and value not in (None, "", [], {}):
@@ -148,7 +148,7 @@ def _log(arguments: argparse.Namespace) -> Output:
 
 
 def _time(text: str, now: int) -> int:
-    """The time that a person wrote: local, as times are shown, unless it ends with Z or is a span back."""
+    """The time that a person typed: local, as times are shown, unless it ends with Z or is a span back."""
     parsed = timestamps.parse(text, now)
     if not text.strip()[:4].isdecimal() or "-" not in text or text.strip().endswith("Z"):
         return parsed

@@ -27,12 +27,12 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _import(arguments: argparse.Namespace) -> Output:
-    from holdfast.workspace.imports import bring_in
+    from holdfast.workspace.imports import import_file
 
     reports, lines = [], []
     with open_here(arguments) as workspace:
         for name in arguments.files:
-            found = bring_in(
+            found = import_file(
                 workspace,
                 os.path.relpath(name),
                 _bytes(name),

@@ -1,4 +1,4 @@
-"""The manual page ``holdfast.1``, made from the commands themselves."""
+"""The manual page ``holdfast.1``, generated from the commands."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from holdfast.edge.cli.repair import REPAIR
 from holdfast.edge.cli.table import EXAMPLE, EXIT_STATUS, GROUPS, load
 
 _ENVIRONMENT = (
-    ("HOLDFAST_URL", "The workspace, where it is not found from the current folder."),
-    ("HOLDFAST_SESSION", "The session, where it is not the current one."),
+    ("HOLDFAST_URL", "The workspace, if it is not found from the current folder."),
+    ("HOLDFAST_SESSION", "The session, if it is not the current one."),
     ("HOLDFAST_USER", "The name of the user."),
     ("HOLDFAST_AGENT", "The name of the agent; commands then count as an agent's, not as a person's."),
     ("NO_COLOR", "If set, output has no colours."),
@@ -68,7 +68,7 @@ def _section(title: str, *body: str) -> list[str]:
 
 
 def _roff(text: str) -> str:
-    """Text in which roff sees no command."""
+    """Text escaped for roff."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("…", "...")
     return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped
 

@@ -1,4 +1,4 @@
-"""help: the page that ``holdfast`` alone prints, all commands, and answers to what is not a command."""
+"""help: the page that ``holdfast`` alone prints, all commands, and errors for unknown ones."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def help_of(words: list[str]) -> str:
 
 
 def unknown(name: str) -> Usage:
-    """The answer to a command that does not exist."""
+    """The error for a command that does not exist."""
     from difflib import get_close_matches
 
     near = get_close_matches(name, KNOWN, n=3)
@@ -94,14 +94,14 @@ def unknown(name: str) -> Usage:
 
 
 def unknown_option(word: str) -> Usage:
-    """The answer to an option before the command that holdfast itself does not have."""
+    """The error for an unknown option before the command."""
     return Usage(
         f"Unknown option {word[:40]}.", hint="Options of a command go after it: holdfast COMMAND --help."
     )
 
 
 def no_command() -> Usage:
-    """The answer to options without a command."""
+    """The error for options without a command."""
     return Usage("A command is missing.", hint="`holdfast help` lists the everyday commands.")
 
 

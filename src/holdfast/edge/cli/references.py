@@ -12,7 +12,7 @@ from holdfast.workspace.session import Session
 
 
 def given_path(text: str) -> str:
-    """A path as a person types it: from where they are, if there is such a file; else as holdfast shows it."""
+    """A path as typed: relative to the current folder, if there is such a file; else as holdfast shows it."""
     here = os.path.join(os.getcwd(), text)
     return here if os.path.lexists(here) else text
 

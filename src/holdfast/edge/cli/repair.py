@@ -1,4 +1,4 @@
-"""Four commands that are easily mistaken for each other, side by side."""
+"""Four commands that are easily confused, in one table."""
 
 from __future__ import annotations
 

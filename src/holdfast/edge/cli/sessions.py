@@ -84,7 +84,7 @@ def _faults(session: Session) -> list[Fault]:
 
 
 def _warnings(session: Session, shown: dict[str, Any]) -> list[str]:
-    """Damage and contested values: never cut, however narrow the terminal is."""
+    """Damage and contested values: never truncated, however narrow the terminal is."""
     lines = []
     faults = _faults(session)
     for fault in faults[:_SHOWN_FAULTS]:
@@ -133,7 +133,7 @@ def _open_lines(shown: dict[str, Any]) -> list[str]:
 
 
 def _other_lines(shown: dict[str, Any]) -> list[str]:
-    """Batches, imports, archive and token budget: what there is of them."""
+    """Batches, imports, archive and token budget, if any."""
     lines = []
     batches, imports, budget = shown["batches"], shown["imports"], shown["budget"]
     if batches["open_count"]:
@@ -157,7 +157,7 @@ def _far(batch: dict[str, Any]) -> str:
 
 
 def _place_lines(shown: dict[str, Any]) -> list[str]:
-    """Phase, task, focus, discussion, checkpoint and handoff: what there is of them."""
+    """Phase, task, focus, discussion, checkpoint and handoff, if any."""
     lines = [f"{name.ljust(8)} {clean(shown[name], 100)}" for name in ("phase", "focus") if shown[name]]
     if shown["task"]:
         lines.append(f"task     {clean(shown['task']['id'], 30)} {clean(shown['task']['title'], 100)}")
@@ -184,7 +184,9 @@ def _resume_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--claim", action="store_true", help="claim the handoff; refused if somebody else has it"
     )
-    parser.add_argument("--take-over", action="store_true", help="with --claim: take it from whoever has it")
+    parser.add_argument(
+        "--take-over", action="store_true", help="with --claim: take it from its present claimant"
+    )
 
 
 def _resume(arguments: argparse.Namespace) -> Output:
@@ -217,7 +219,7 @@ def _resume(arguments: argparse.Namespace) -> Output:
 
 
 def _if_writable(workspace: Workspace, what: str, write: Callable[[], object]) -> None:
-    """In a read-only workspace a session can still be read: what could not be written is reported."""
+    """A session can be read in a read-only workspace: what could not be written is reported."""
     try:
         write()
     except (HoldfastError, OSError) as error:
@@ -306,7 +308,7 @@ _ARCHIVED = "Archived sessions: --archived lists them."
 
 
 def _none(archived: bool) -> str:
-    """The answer where there is no session, and where to look for one."""
+    """The answer if there is no session, and where to look for one."""
     first = _ARCHIVED if archived else "To start one: holdfast start GOAL"
     return f"No sessions here. {first}\nOther branches and worktrees: holdfast sessions --all"
 

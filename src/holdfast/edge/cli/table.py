@@ -1,4 +1,4 @@
-"""The commands in groups, the module of each, and what the help says of all of them."""
+"""The commands in groups, the module of each, and the texts of the general help."""
 
 from __future__ import annotations
 

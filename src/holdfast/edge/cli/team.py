@@ -130,7 +130,7 @@ def _hook_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _hook(arguments: argparse.Namespace) -> Output:
-    """Never stops a commit: without a session, or on any error, the message stays as it is."""
+    """Never stops a commit: without a session, or on any error, the message is left unchanged."""
     import os
 
     from holdfast.git.integration import add_trailer

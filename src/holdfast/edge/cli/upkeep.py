@@ -11,7 +11,7 @@ from holdfast.errors import Usage
 from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from holdfast.workspace.upkeep import Kept, Policy
+    from holdfast.workspace.upkeep import ArchivedSession, Policy
 
 
 def _archive_arguments(parser: argparse.ArgumentParser) -> None:
@@ -96,7 +96,7 @@ def _prune(arguments: argparse.Namespace) -> Output:
     return Output("\n".join([head, *([_shown(expired)] if expired else [])]), data)
 
 
-def _shown(expired: list[Kept]) -> str:
+def _shown(expired: list[ArchivedSession]) -> str:
     rows = [
         (
             f"{entry.user}/{entry.session}",

@@ -1,1 +1,1 @@
-"""The files engine: streams as segments in plain text, at home in git."""
+"""The files engine: streams as plain-text segments, made for git."""

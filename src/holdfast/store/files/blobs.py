@@ -1,8 +1,8 @@
 """Long texts of a stream as content-addressed files: ``events/<stream>/blobs/<hash>``.
 
-A text is durable before the line that names it is written, so a line never names a text that a crash can take. Same
-bytes, same name: git has nothing to merge. Files are never changed and stay where they are when a session is archived;
-they go with their stream.
+A text is durable before the line that names it is written, so a crash never leaves a line without its text. Same
+bytes, same name: git has nothing to merge. Files are never changed and stay in place when a session is archived;
+they are removed with their stream.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from holdfast.store.protocol import (
     PreparedCommit,
     Tail,
 )
-from holdfast.typed import TYPE_CHECKING, made
+from holdfast.typed import TYPE_CHECKING, new_record
 
 if TYPE_CHECKING:
     from holdfast.store.files.place import Place
     from holdfast.store.files.stream import Stream
 
 _IN_MEMORY = 8 << 20
-"""Long texts up to this size are attached at once when a whole stream is read; larger ones as the reader goes."""
+"""Long texts up to this size are attached when a whole stream is read; larger ones lazily."""
 
 
 class Blobs:
@@ -47,7 +47,7 @@ class Blobs:
     def append(
         self, handle: Stream, plan: Plan, cursor: Cursor, expect: int | None, op: str | None
     ) -> Appended:
-        """Append what a plan decides on, which sees full lines; its long texts are stored before its line."""
+        """Append what a plan returns. The plan sees full lines; its long texts are stored before its line."""
         stream = handle.stream
         lacking: list[Cursor] = []
 
@@ -63,16 +63,18 @@ class Blobs:
         def detached(context: AppendContext) -> PreparedCommit:
             return self.detach(stream, plan(attached(context)))
 
-        wrapped: Plan = detached
+        engine_plan: Plan = detached
         if type(plan) is PrebuiltCommit:
             prepared, on_tail = plan
             if prepared.content is not None and len(prepared.content) <= LIMIT:
-                wrapped = made(PrebuiltCommit, (prepared, lambda context: on_tail(attached(context))))
-        appended = handle.append(wrapped, cursor, expect, op)
+                engine_plan = new_record(
+                    PrebuiltCommit, (prepared, lambda context: on_tail(attached(context)))
+                )
+        appended = handle.append(engine_plan, cursor, expect, op)
         return appended._replace(cursor=lacking[-1]) if lacking else appended
 
     def detach(self, stream: str, prepared: PreparedCommit) -> PreparedCommit:
-        """What to write, without its long texts, which are durable when this returns."""
+        """The commit to write, without its long texts, which are durable when this returns."""
         content = prepared.content
         if content is None:
             content = codec.content_of(prepared.draft)
@@ -86,7 +88,7 @@ class Blobs:
         return prepared._replace(content=content)
 
     def _store(self, stream: str, name: str, data: bytes) -> None:
-        """Write a text, unless its file is there; either way it survives a power cut when this returns (I3)."""
+        """Write a text, unless its file exists; either way it is durable when this returns (I3)."""
         place = self._place
         folder = folder_of(place.root, stream)
         path = os.path.join(folder, name)
@@ -99,10 +101,10 @@ class Blobs:
         if folder not in self._named:
             durable.fsync_dirs(place.fs, folder, os.path.dirname(place.root))
             self._named.add(folder)
-        pins.link(place, stream, path)
+        pins.pin_file(place, stream, path)
 
     def _is_stored(self, path: str, data: bytes) -> bool:
-        """Whether the file has these bytes, on the disk too: git does not sync what it checks out."""
+        """Whether the file has these bytes, also on the disk: git does not sync what it checks out."""
         fs = self._place.fs
         try:
             fd = fs.open(path, os.O_RDONLY)
@@ -119,8 +121,8 @@ class Blobs:
             fs.close(fd)
 
     def attach(self, stream: str, tail: Tail) -> Tail:
-        """A tail with all of its long texts. What is missing is a fault, and the cursor then fits nothing: the next
-        reading looks for it again, and no snapshot hides it."""
+        """A tail with all of its long texts. A missing text is a fault, and the cursor is then invalid: the next read
+        looks for the text again, and no snapshot hides the fault."""
         lines = tail.lines
         if not isinstance(lines, list):
             return tail._replace(lines=self.attached(stream, lines))
@@ -169,13 +171,13 @@ class Blobs:
 
 
 def folder_of(root: str, stream: str) -> str:
-    """Where the long texts of a stream lie, also if it is archived: a file that git sees at another path is a renamed
-    one to it, and that is in conflict with a deletion."""
+    """The folder of a stream's long texts, also if it is archived: git would detect a file at another path as a
+    rename, which conflicts with a deletion."""
     return os.path.join(segments.folder_of(root, stream), FOLDER)
 
 
 def read(place: Place, path: str, size: int) -> bytes | None:
-    """The bytes of a file that has exactly this size; None if there is no such file."""
+    """The bytes of a file of exactly this size; None if there is no such file."""
     try:
         fd = place.fs.open(path, os.O_RDONLY)
     except OSError:
@@ -190,5 +192,5 @@ def read(place: Place, path: str, size: int) -> bytes | None:
 
 
 def lost(stream: str, name: str, kind: str = faults.MISSING_TEXT) -> Fault:
-    """A text that cannot be read."""
+    """The fault for a text that cannot be read."""
     return Fault(kind, stream, f"{segments.EVENTS}/{stream}/{FOLDER}/{name}")

@@ -1,4 +1,4 @@
-"""The files engine: streams as segments under ``.state/``, in plain text, at home in git."""
+"""The files engine: streams as plain-text segments under ``.state/``, made for git."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class FilesEngine:
         self._fs = fs
         self._clock = clock
         self._bits = bits
-        self._habit = journal_policy or JournalPolicy()
+        self._journal_policy = journal_policy or JournalPolicy()
         self._mutex = allocate_lock()
         self._handles: dict[str, Stream] = {}
         self._check_root()
@@ -80,7 +80,7 @@ class FilesEngine:
         self._reject_symlinks("local/journals")
 
     def _start(self) -> None:
-        """Everything that a forked child must not share with its parent."""
+        """Create everything that a forked child must not share with its parent."""
         self._pid = os.getpid()
         tag = f"{self._pid}-{self._bits(32):08x}"
         local = os.path.join(self.root, "local")
@@ -94,7 +94,7 @@ class FilesEngine:
             tag,
             self.get,
             self.put,
-            self._habit,
+            self._journal_policy,
         )
         self._place.identity.copied = self._fork_identity
         self._blobs = Blobs(self._place)
@@ -155,7 +155,7 @@ class FilesEngine:
     def put(self, name: str, data: bytes | None) -> None:
         path = self._note_path(name)
         mode = 0o600 if name.startswith("local/keys/") else None
-        tag = f"{self._place.tag}-{get_ident()}"  # threads replace the same note at once
+        tag = f"{self._place.tag}-{get_ident()}"  # threads may replace the same file at the same time
         try:
             if data is not None and name.startswith(_SEALED):
                 data = self._seal(name, data) + data
@@ -195,13 +195,13 @@ class FilesEngine:
         return blake2b(name.encode() + b"\0" + data, digest_size=_SEAL, key=key).digest()
 
     def is_archived(self, stream: str) -> bool:
-        """Whether some of a stream lies in the archive."""
+        """Whether any part of a stream is archived."""
         moved = segments.archive_of(self.root, checked_stream(stream))
         joined = segments.joined_of(self.root, stream)
         return bool(moved) and (self._is_folder(moved) or self._is_folder(joined))
 
     def folder_of(self, stream: str) -> str:
-        """Where a stream's files lie: its own folder, or the archive's if it was archived."""
+        """The folder of a stream's files: its own, or the archive's if it was archived."""
         if self.is_archived(stream) and not self.is_stream(stream):
             return segments.archive_of(self.root, stream)
         return os.path.join(self.root, *stream.split("/"))
@@ -212,7 +212,7 @@ class FilesEngine:
         return self._place.head.common is not None
 
     def git_heads(self, stream: str) -> tuple[str, str]:
-        """Branch and commit when this place last wrote to a stream, and now; empty where that is not known."""
+        """Branch and commit at this writer's last append to a stream, and now; empty if unknown."""
         state = stored_state(self._fs, self._place.local, stream)
         head = self._place.head
         return (head.head_in(state.token) if state else ""), head.head()
@@ -233,7 +233,7 @@ class FilesEngine:
         return listing.in_worktree(self._fs, root)
 
     def is_stream(self, name: str) -> bool:
-        """Whether this is a stream with segments of its own: not one that is wholly in the archive."""
+        """Whether this stream has live segments, rather than being entirely archived."""
         return is_stream_name(name) and any(
             segments.belongs(name, found) for found in self._folders(f"{EVENTS}/{name}")
         )
@@ -251,7 +251,7 @@ class FilesEngine:
         """Keep a file of a session out of git's reach until git has it."""
         from holdfast.store.files import pins
 
-        pins.link(self._place, stream, path)
+        pins.pin_file(self._place, stream, path)
 
     def close(self) -> None:
         self._closed = True
@@ -269,7 +269,7 @@ class FilesEngine:
         if self._closed:
             raise Unavailable("The store is closed.", hint="Open the workspace again.")
         if self._pid != os.getpid():
-            # A lock is tied to its open file: a child that went on with the parent's would share its lock.
+            # A lock is tied to its open file: a child that kept using the parent's file would share its lock.
             self._mutex = allocate_lock()
             self._handles = {}
             self._start()
@@ -285,9 +285,9 @@ class FilesEngine:
         return handle
 
     def _close_idle(self) -> None:
-        """Give the files of the longest known streams back: a process may see more streams than it may have files.
+        """Close the files of the streams opened longest ago: a process may use more streams than it may have files.
 
-        Whoever still holds such a handle can go on with it: it opens its files again.
+        A handle that is still in use reopens its files.
         """
         for stream in list(self._handles)[: _OPEN_STREAMS // 2]:
             handle = self._handles[stream]

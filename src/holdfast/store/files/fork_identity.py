@@ -1,8 +1,8 @@
-"""What a copied folder does about the segments that the original may still be appending to.
+"""A copied folder and the segments that the original may still be appending to.
 
 A copy (``cp -r``, a restored backup) takes a new identity. The segment that the old writer had open, and that git
 does not have, now exists twice and grows in the original: committed in both places it would be one name with two
-contents. So the copy gives its version a name of its own; the commits in it count once, whoever brings them.
+contents. So the copy renames its version. Its commits count once, even if both versions are merged.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LOCK = ".lock"
 
 
 def fork(place: Place, old: str, new: str) -> None:
-    """Give every open segment of ``old`` to its new owner. Nobody has written here under ``new`` yet."""
+    """Give every open segment of ``old`` to its new owner. Nothing has been written here under ``new`` yet."""
     if place.head.common is None:
         return
     folder = os.path.join(place.local, "locks")
@@ -47,17 +47,17 @@ def _fork_stream(place: Place, lock: str, stream: str, old: str, new: str) -> No
         if place.head.may_be_staged(f"{segments.EVENTS}/{stream}/{name}"):
             return
         try:
-            seen = segments.read_part(place.fs, os.path.join(events, name), segments.UNREAD, keep=False)
+            seen = segments.read_part(place.fs, os.path.join(events, name), segments.UNREAD, collect=False)
             if seen.troubles or seen.torn:
-                return  # damaged: it stays where its faults are known
+                return  # damaged: it stays where its faults are reported
             data = durable.read_whole(place.fs, os.path.join(events, name))
         except FileNotFoundError:
             return
-        # Not under the same name with other bytes, and not the same bytes under another name, which git would take
-        # for a renaming: the lines of the new segment are in another column.
-        number = 1 + segments.is_alike(stream, name, segments.name_of(stream, new, 1))
+        # Neither the same name with other bytes, nor the same bytes under another name, which git would detect as a
+        # rename: the lines of the new segment begin in another column.
+        number = 1 + segments.same_column(stream, name, segments.name_of(stream, new, 1))
         own = segments.name_of(stream, new, number)
-        # A cut may have taken lines from it that wait in a journal: they would not find their segment any more.
+        # Lines that a cut removed may be waiting in a journal: it would no longer find their segment.
         content = segments.union(stream, own, [data, *replay.lines_for(place, stream, name)])
         durable.replace(place.fs, os.path.join(events, own), content, tag=place.tag, durable=True)
         place.fs.unlink(os.path.join(events, name))

@@ -1,9 +1,9 @@
-"""Who writes here.
+"""The identity of the writer.
 
 A writer is one clone or worktree on one machine. Its identity is in ``local/writer.json``. A copied folder or a
-restored backup would bring the identity along, and two places would write under one name; so the identity is
-tied to an anchor file that no copy can reproduce (inode and change time), and whoever finds it broken takes a
-new identity.
+restored backup would copy the identity, and two folders would write under one name. So the identity is tied to an
+anchor file that no copy can reproduce (inode and change time); if they do not match, the folder takes a new
+identity.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from holdfast.typed import Any
 
 
 class WriterIdentity:
-    """The name under which this place writes."""
+    """The name under which this workspace writes."""
 
     def __init__(self, fs: FileSystem, local: str, random_bits: Callable[[int], int], tag: str) -> None:
         self._fs = fs
@@ -33,17 +33,17 @@ class WriterIdentity:
         """Called with the old and the new name when the folder turns out to be a copy."""
 
     def writer(self) -> str:
-        """The current identity; a new one where there is none or the folder was copied."""
+        """The current identity; a new one if there is none or the folder was copied."""
         return self._writer or self.stored() or self.renew("")
 
     def stored(self) -> str:
-        """The current identity; empty where there is none. Never makes one."""
+        """The current identity; empty if there is none. Never creates one."""
         if not self._writer:
             self._writer = self._load()
         return self._writer
 
     def reload(self) -> str:
-        """The identity as another process may have left it."""
+        """The identity, read again: another process may have changed it."""
         self._writer = ""
         return self.writer()
 
@@ -71,7 +71,7 @@ class WriterIdentity:
             self._fs.close(lock)
 
     def _named(self) -> str:
-        """The writer in the file, whether or not the file belongs here."""
+        """The writer in the file, whether or not the file belongs to this folder."""
         try:
             writer = str(json.loads(durable.read_whole(self._fs, self._path))["writer"])
             return writer if ids.is_writer(writer) else ""

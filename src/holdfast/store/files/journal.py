@@ -1,9 +1,9 @@
-"""Journals: where a handle that appends much keeps its newest lines until their segment is synced.
+"""Journals: where a handle that appends often keeps its newest lines until their segment is synced.
 
-A sync of a file that has grown also writes its new length, in a transaction of the file system. Bytes that replace
-others in a file of fixed length are on the disk sooner, and processes with a journal each do not wait for one another
+Syncing a file that has grown also writes its new length, in a file-system transaction. Overwriting bytes in a file
+of fixed length is faster to make durable, and processes with separate journals do not wait for each other
 (docs/decisions/0020-journals.md). A line still goes to its segment first, where everybody reads it; the journal only
-makes sure of it. ``replay`` reads what a process that died has left.
+makes it durable. ``replay`` reads the journals of processes that died.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ if TYPE_CHECKING:
 
 FOLDER = "journals"
 BLOCK = 4096
-"""Entries begin at multiples of it: no other one is touched when one is written, and disks can be written directly."""
+"""Alignment of entries: writing one touches no other, and direct I/O is possible."""
 _HEAD = 120
-"""No head of an entry is longer."""
+"""The maximum length of an entry's header."""
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL
 _DIRECT = getattr(os, "O_DIRECT", 0)
-"""Past the page cache, which would have to be searched for what to write."""
+"""Bypasses the page cache, which would have to be searched for dirty pages."""
 
 
 class JournalPolicy(Record):
-    """When a handle takes a journal, and how large it is."""
+    """When a handle creates a journal, and how large it is."""
 
     after: int = 16
-    """Appends of a handle before it takes one: making a journal costs as much as a few syncs."""
+    """Appends of a handle before it creates one: a new journal costs as much as a few syncs."""
     size: int = 1 << 20
     window: int = 1 << 15
-    """Bytes of a segment that an entry holds at most; of more, the segment itself is synced."""
+    """The most bytes of a segment in one entry; for more, the segment itself is synced."""
 
 
 class Entry(Record):
-    """What one entry holds: bytes of a segment, and where in it they begin."""
+    """One entry: bytes of a segment, and their offset in it."""
 
     segment: str
     offset: int
@@ -52,9 +52,9 @@ class Entry(Record):
 
 
 class JournalFile:
-    """One file of fixed length that one handle writes to, again and again from the beginning.
+    """One file of fixed length that one handle overwrites repeatedly from the beginning.
 
-    The handle holds the file's kernel lock as long as it lives: a journal that can be locked is a dead process's.
+    The handle holds the file's kernel lock while it is open: a journal that can be locked belongs to a dead process.
     """
 
     __slots__ = ("_at", "_fd", "_fs", "_out", "_page", "_path", "_round", "_size", "window")
@@ -65,18 +65,16 @@ class JournalFile:
         self._path = path
         self._fd = fd
         self._size = journal_policy.size
-        self._page = mmap(
-            -1, -(-(_HEAD + journal_policy.window) // BLOCK) * BLOCK
-        )  # aligned as a disk wants it
+        self._page = mmap(-1, -(-(_HEAD + journal_policy.window) // BLOCK) * BLOCK)  # aligned for direct I/O
         view = memoryview(self._page)
         self._out = [[view[:end]] for end in range(0, len(view) + 1, BLOCK)]
-        """What is written of the page, by number of blocks."""
+        """Views of the page, by number of blocks."""
         self._at = 0
         self._round = "1"
 
     @classmethod
     def create(cls, place: Place, flat: str) -> JournalFile:
-        """A new journal, on the disk with its name. The caller holds the stream: nobody takes it for a dead one's."""
+        """A new journal, durable with its name. The caller holds the stream's lock, so nobody replays it."""
         fs = place.fs
         folder = os.path.join(place.local, FOLDER)
         path = os.path.join(folder, f"{flat}.{place.tag}")
@@ -86,7 +84,7 @@ class JournalFile:
         except OSError as error:
             if error.errno != errno.EINVAL:
                 raise
-            # A file system that knows no other way than through its cache; it may have made the file before it said so.
+            # A file system without direct I/O; it may have created the file before it failed.
             fd = fs.open(path, _FLAGS & ~os.O_EXCL)
         journal = cls(fs, path, fd, place.journal_policy)
         try:
@@ -101,11 +99,11 @@ class JournalFile:
 
     @property
     def is_used(self) -> bool:
-        """Whether something is only in the journal for sure."""
+        """Whether some bytes are durable only in the journal."""
         return self._at > 0
 
     def put(self, segment: str, offset: int, data: bytes) -> bool:
-        """Keep bytes of a segment: they are on the disk when this returns. False if there is no room for them."""
+        """Write bytes of a segment durably. False if they do not fit."""
         entry = f"{self._round} {segment} {offset} {len(data)}\n".encode() + data
         length, at = len(entry), self._at
         blocks = (length + BLOCK - 1) // BLOCK
@@ -119,20 +117,20 @@ class JournalFile:
         return True
 
     def clear(self) -> None:
-        """Begin again: the segment was synced. Old entries stay until others take their place; they do no harm."""
+        """Restart: the segment was synced. Old entries remain until they are overwritten; they are harmless."""
         self._at = 0
         self._round = f"{int(self._round, 16) + 1:x}"
 
     def remove(self) -> None:
-        """Give the file up: the segment was synced, or nothing was ever put in."""
+        """Remove the file: the segment was synced, or nothing was ever written to the journal."""
         try:
             self._fs.unlink(self._path)
         except OSError:
-            pass  # whoever opens the stream next finds in it what is in the segment already
+            pass  # the next replay finds only what the segment already has
         self.close()
 
     def close(self) -> None:
-        """Give the handle back and leave the file for whoever opens the stream next."""
+        """Close the handle and leave the file for replay."""
         try:
             self._fs.close(self._fd)
         except OSError:
@@ -140,7 +138,7 @@ class JournalFile:
 
 
 class Journal:
-    """What one handle needs in order to make its appends durable without syncing the segment each time.
+    """Makes the appends of one handle durable without syncing the segment each time.
 
     It has no file until the handle has appended a few times; until then the segment is synced.
     """
@@ -162,11 +160,11 @@ class Journal:
 
     @property
     def is_used(self) -> bool:
-        """Whether something is only in the journal for sure."""
+        """Whether some bytes are durable only in the journal."""
         return self._file is not None and self._file.is_used
 
     def count_append(self) -> None:
-        """One more append comes; make the file when it is time. The caller holds the stream's lock."""
+        """Count an append; create the file when it is due. The caller holds the stream's lock."""
         if not self._countdown:
             return
         self._countdown -= 1
@@ -177,11 +175,11 @@ class Journal:
                 self._countdown = 16 * self._place.journal_policy.after
 
     def put(self, segment: str, fd: int, safe: int, size: int, line: bytes) -> bool:
-        """Keep the bytes of a segment from ``safe`` to ``size``, the last of which are ``line``: they survive a power
+        """Write the bytes of a segment from ``safe`` to ``size``, of which the last are ``line``: they survive a power
         cut when this returns. False if they do not fit, and the segment has to be synced.
 
-        What others wrote before this line and may still wait for goes along: no commit is acknowledged ahead of one
-        that it follows.
+        Lines that others wrote before this one and that may not be synced yet are included: no commit is
+        acknowledged before one that it follows.
         """
         file, length = self._file, size - safe
         if file is None or length > file.window:
@@ -191,12 +189,12 @@ class Journal:
         return file.put(segment, safe, line)
 
     def clear(self) -> None:
-        """The segment was synced: nothing is in the journal alone any more."""
+        """The segment was synced: nothing is in the journal alone."""
         if self._file is not None:
             self._file.clear()
 
     def abandon(self) -> None:
-        """Leave the file for whoever uses the stream next: the segment could not be synced."""
+        """Leave the file for replay: the segment could not be synced."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -210,13 +208,13 @@ class Journal:
 
 
 def stream_of(name: str) -> str:
-    """The stream (with ``+`` for ``/``) that a journal belongs to, by its name."""
+    """The stream (with ``+`` for ``/``) of a journal, from its name."""
     return name.rpartition(".")[0]
 
 
 def entries_in(data: bytes) -> Iterator[Entry]:
-    """The entries of the last round, up to the first that is not whole. Every line in them has a sum of its own; one
-    that a later release wrote is refused (``Newer``): its journal is not ours to remove (I10)."""
+    """The entries of the last round, up to the first incomplete one. Every line in them has its own checksum. One
+    written by a later release is refused (``Newer``): its journal is not ours to remove (I10)."""
     at, first = 0, b""
     while True:
         end = data.find(b"\n", at, at + _HEAD)

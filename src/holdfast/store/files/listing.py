@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 _LARGEST_DAY = 1000
-"""Of a day with more sessions nobody asks every folder for its time: a page of them must cost what it always costs."""
+"""On days with more sessions, folders are not sorted by time: the cost of one page stays bounded."""
 
 
 def newest(store: FilesEngine, fs: FileSystem, user: str | None, limit: int) -> tuple[list[str], int]:
-    """The newest sessions, and how many there are: only those that are returned are looked at."""
+    """The newest sessions, and how many there are: only the returned ones are read."""
     sessions, history = os.path.join(store.root, EVENTS, "sessions"), os.path.join(store.root, "history")
     found = []
     for owner in [user] if user else _names(fs, sessions):
@@ -39,7 +39,7 @@ def newest(store: FilesEngine, fs: FileSystem, user: str | None, limit: int) -> 
 
 
 def _latest_first(fs: FileSystem, sessions: str, found: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Sessions by their day, and those of one day by when their folder got its last segment: ids of a day do not tell.
+    """Sessions by day, and within a day by when the folder got its last segment: ids do not order a day.
 
     Right after a checkout all folders have the same time; then their names decide.
     """

@@ -1,8 +1,8 @@
-"""The lock file of a stream: a kernel lock, and a header that holds what the writer knows of the stream.
+"""The lock file of a stream: a kernel lock, and a header with the writer's state.
 
-The header names the segment that the writer appends to, and the highest clock and short numbers that it ever used, also
-on branches that are not checked out. It is written under the lock and not synced: whoever uses it compares it with the
-segment first.
+The header names the segment that the writer appends to, and the highest clock and short numbers that it ever used,
+including on branches that are not checked out. It is written under the lock and not synced: readers verify it against
+the segment before use.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from holdfast.fs.port import LOCK_EX, LOCK_UN, FileSystem
 from holdfast.typed import TYPE_CHECKING, Any, Self
 
 try:
-    from _struct import Struct  # ``struct`` is a file more to load, and has nothing else
+    from _struct import Struct  # importing ``struct`` loads one more file for the same class
 except ImportError:  # an interpreter without the private module
     from struct import Struct
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 _LONGEST = 1 << 16
 _USUAL = 1024
-"""Bytes that hold nearly every header; of a longer one, its beginning."""
+"""Enough bytes for nearly every header; for a longer one, its first part."""
 _GROWING = Struct("<QQQ32s25s")
 """The part that every commit changes: size, rows, safe, sum, clock."""
 _BEGINNING = Struct(f"{_GROWING.format}I")
 """That part and its checksum, which continues the checksum of the rest: a header whose two parts were not written
-together is recognised."""
+together is detected."""
 _LENGTH = Struct("<I")
 """Of the fixed part, before it."""
 _encode = json.JSONEncoder(separators=(",", ":")).encode
@@ -45,7 +45,7 @@ PRIVATE = 0o600
 
 
 class WriterState:
-    """What the writer knows of one stream. Every commit changes the size and what goes with it, few the rest."""
+    """What the writer knows about one stream. Every commit changes the size and related fields, few change the rest."""
 
     __slots__ = (
         "clock",
@@ -80,27 +80,27 @@ class WriterState:
         self.sum = ""
         self.rows = 0
         self.safe = 0
-        """So many bytes of the segment are known to survive a power cut: they are on the disk in it, or in journals."""
+        """So many bytes of the segment are known to survive a power cut: they are on the disk, in it or in journals."""
         self.clock = clock
         """The latest id that it ever wrote."""
         self.writer = writer
         self.segment = segment
-        """The number of the segment that it appends to; 0 for none; below 0 for one whose sync has failed."""
+        """The number of the open segment; 0 for none; negative for one whose sync has failed."""
         self.highest = highest
         """The highest segment number that it ever used."""
         self.token = token
         """What git had checked out when the segment was opened."""
         self.numbers = numbers or {}
         self.git_index = git_index
-        """What git's index was when the segment was last seen not to be in it."""
+        """The state of git's index when the segment was last seen to be absent from it."""
         self.node = node
-        """The inode of the lock file that this was written to: a header in another one was restored with its file."""
+        """The inode of the lock file it was written to: a header with another inode was restored with its file."""
         self.fixed = b""
-        """The encoded part that a commit does not change; empty until it was encoded."""
+        """The encoded part that a commit does not change; empty until it is encoded."""
         self.fixed_crc = 0
 
     def grow(self, length: int, line_sum: str, commit_id: str, safe: int) -> None:
-        """One more line of the segment was written."""
+        """Account for one more line in the segment."""
         self.size += length
         self.rows += 1
         self.sum = line_sum
@@ -109,8 +109,8 @@ class WriterState:
             self.safe = safe
 
     def apply_header(self, header: bytes) -> bool:
-        """Take over the growing part of a header with the same fixed part; False, and nothing done, if its checksum
-        does not match: a power cut or a failed write can leave the beginning of one and the end of another."""
+        """Apply the growing part of a header with the same fixed part; False, with no change, if its checksum does not
+        match: a power cut or a failed write can leave the start of one and the end of another."""
         size, rows, safe, line_sum, clock, checksum = _BEGINNING.unpack_from(header)
         if crc32(header[: _GROWING.size], self.fixed_crc) != checksum:
             return False
@@ -128,7 +128,7 @@ class WriterState:
 
 
 def encode_header(state: WriterState) -> bytes:
-    """The fields that every commit changes, their checksum, those that stay, and last what may hold any text."""
+    """The fields that every commit changes, their checksum, the fixed fields, and last the free-text fields."""
     if not state.fixed:
         texts = f'[{_text(state.token)},{_encode(state.numbers)},"{state.git_index}"]'
         fixed = f"{state.writer} {state.segment} {state.highest} {state.node} {texts}\n"
@@ -154,7 +154,7 @@ def decode_header(header: bytes) -> WriterState | None:
     return state if state.apply_header(header) else None
 
 
-@lru_cache(maxsize=8)  # the same in many headers in a row
+@lru_cache(maxsize=8)  # the same in many consecutive headers
 def _fixed_fields(data: bytes) -> dict[str, Any]:
     writer, segment, highest, node, texts = data.decode().split(" ", 4)
     token, numbers, index = json.loads(texts)
@@ -212,7 +212,7 @@ class StreamLock:
             self._depth = 1
             self._fs.lock(self._fd, LOCK_EX)
         except BaseException:
-            self.close()  # also after an interrupt that came once the lock was held
+            self.close()  # also if an interrupt came after the lock was acquired
             raise
         return self
 
@@ -257,8 +257,7 @@ class StreamLock:
         return self._decode(read_header(self._fs, self._fd))
 
     def _decode(self, header: bytes) -> WriterState | None:
-        """The state in a header that was written to this very file. One that a backup has brought back knows nothing of
-        what was written since."""
+        """The state in a header that was written to this very file. One restored from a backup is out of date."""
         state = decode_header(header)
         return state if state is not None and state.node == self._node else None
 
@@ -270,7 +269,7 @@ class StreamLock:
         try:
             self._fs.write_at(self._fd, header, 0)
         except OSError:
-            # The header is only a cache: the next append compares it with the segment, whatever it says.
+            # The header is only a cache: the next append compares it with the segment.
             self.state = None
             return False
         self.state = state

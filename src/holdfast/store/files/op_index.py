@@ -1,7 +1,7 @@
 """The index of operation ids: has this op been in the stream?
 
-A list of 8-byte hashes, one per commit that has an op, kept as a note with the cursor up to which it is
-complete. It is only a hint: a hit is confirmed in the log, and a lost note is made again from the log.
+A list of 8-byte hashes, one per commit that has an op, stored with the cursor up to which it is complete. It is only
+a hint: a hit is confirmed in the log, and a lost index is rebuilt from the log.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from holdfast.store.protocol import Cursor, Tail
 
 _WIDTH = 8
 _SAVE_AFTER = 256
-"""Commits that a process reads again at most."""
+"""Commits that a process re-reads at most."""
 
 
 def op_of(line: bytes) -> bytes | None:
-    """The op of a commit's line as its JSON text, or None; found by place, without parsing the line."""
+    """The op of a commit's line as its JSON text, or None; found by position, without parsing the line."""
     end = line.find(b',"events":[')
     start = line.find(b',"op":', 0, end)
     return None if start < 0 else line[start + 6 : end]
@@ -68,7 +68,7 @@ class Ops:
             self._recent.clear()
         new = 0
         for line in tail.lines:
-            new += 1  # also those without an op: nobody should read them again to find that
+            new += 1  # including those without an op, so that nobody re-reads them
             if (op := op_of(line)) is not None:
                 self._recent.add(_hash(op))
         self._cursor = tail.cursor

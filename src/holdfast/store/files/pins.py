@@ -1,10 +1,10 @@
-"""A second name for every own segment, out of git's reach, until git has it.
+"""Pins: a hard link to every own segment, outside the working tree, until git has the segment.
 
 ``git reset --hard``, ``git clean``, a dropped stash and ``git worktree remove --force`` delete segments that no
-git commit holds. So each new segment gets a hard link under the git common directory (under ``local/`` where
-that cannot be written): it costs no copy and no sync, and whatever is appended to the segment is in both. When
-the working tree has lost a segment and no ref of the repository leads to it, ``salvage`` brings its commits back
-under a new name; a name that git may know is never used twice.
+git commit holds. So each new segment gets a hard link under the git common directory (under ``local/`` if that is
+not writable): it costs no copy and no sync, and both names share every append. If the working tree has lost a
+segment and no ref of the repository reaches it, ``salvage`` restores its commits under a new name; a name that git
+may know is never reused.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ FOLDER = "kept"
 COPIES = "copies"
 PLACES = "places"
 _COMPARED = 256
-"""Bytes at the end of a copy that are compared: they hold the checksum of its last line."""
+"""Bytes at the end of a copy that are compared: they contain the checksum of its last line."""
 MONTH_MS = 30 * 86_400_000
-"""So long links are kept: a commit that a ref leads to today can be reset, amended or dropped tomorrow."""
+"""How long a pin is kept: a commit that a ref reaches today can be reset, amended or dropped tomorrow."""
 
 
 def folders(place: Place, name: str = FOLDER) -> list[str]:
-    """Where links, or copies, may be: the shared folder first, then this workspace's own."""
+    """Where pins, or copies, may be: the shared folder first, then this workspace's own."""
     common = place.head.common
     shared = [os.path.join(common, "holdfast", name)] if common else []
     return [*shared, *_own_folder(place, name)]
@@ -47,18 +47,18 @@ def _own_folder(place: Place, name: str) -> list[str]:
     return [os.path.join(place.local, name)]
 
 
-def keep(place: Place, stream: str, path: str) -> None:
-    """Link a new segment, and note where its writer is at home."""
-    if link(place, stream, path) not in ("", os.path.join(place.local, FOLDER)):
+def pin_segment(place: Place, stream: str, path: str) -> None:
+    """Pin a new segment, and record its writer's worktree."""
+    if pin_file(place, stream, path) not in ("", os.path.join(place.local, FOLDER)):
         try:
-            _note_place(place, segments.writer_of(os.path.basename(path)))
+            _record_worktree(place, segments.writer_of(os.path.basename(path)))
         except OSError:
-            pass  # then its worktree does not count as being at work, and others bring back what it has lost
+            pass  # then its worktree does not count as active, and others restore what it lost
 
 
-def link(place: Place, stream: str, path: str) -> str:
-    """Link a file; returns the folder that has the link, if any. Only a safety net: where it cannot be made, the file
-    itself is still there."""
+def pin_file(place: Place, stream: str, path: str) -> str:
+    """Pin a file; returns the folder of the pin, if any. Only a safety net: if it fails, the file itself still
+    exists."""
     if place.head.common is None:
         return ""
     for folder in folders(place):
@@ -78,9 +78,9 @@ def link(place: Place, stream: str, path: str) -> str:
 
 
 def mirror(place: Place, stream: str, path: str) -> None:
-    """Copy what was appended to a segment since the last call. A link shares the segment's bytes, so it does not help
-    against a program that cuts the file in place. A segment that no longer continues its copy is left alone: the copy
-    is what knows more. The caller holds the stream's lock."""
+    """Copy what was appended to a segment since the last call. A pin shares the segment's bytes, so it does not
+    protect against a program that truncates the file in place. If a segment no longer continues its copy, the copy
+    has more and is left alone. The caller holds the stream's lock."""
     for folder in folders(place, COPIES):
         target = os.path.join(folder, stream.replace("/", "+"), os.path.basename(path))
         try:
@@ -109,31 +109,33 @@ def _extend(place: Place, path: str, copy: int) -> None:
 
 
 def continues(place: Place, source: int, copy: int, have: int) -> bool:
-    """Whether a file still has, where its copy ends, what the copy ends with. Lines are chained, so that tells of all
-    before it."""
+    """Whether a file still has, where its copy ends, the copy's last bytes. Lines are chained, so that verifies all
+    lines before."""
     start = max(0, have - _COMPARED)
     return durable.read_range(place.fs, source, start, have) == durable.read_range(
         place.fs, copy, start, have
     )
 
 
-def knows_more(place: Place, stream: str, writer: str, state: WriterState | None, listed: list[str]) -> bool:
-    """Whether the writer wrote what it does not remember, on a branch that is not checked out.
+def is_state_stale(
+    place: Place, stream: str, writer: str, state: WriterState | None, listed: list[str]
+) -> bool:
+    """Whether the writer wrote something that its state lacks, on a branch that is not checked out.
 
-    The state is not synced. After a power cut it can be older than a segment that git has hidden meanwhile;
-    numbers and names would then be given twice.
+    The state is not synced. After a power cut it can be older than a segment that git has since hidden;
+    numbers and names would then be used twice.
     """
     if place.head.common is None:
         return False
     for folder in folders(place):
-        held = os.path.join(folder, stream.replace("/", "+"))
-        for name in _names(place, held):
+        pinned = os.path.join(folder, stream.replace("/", "+"))
+        for name in _names(place, pinned):
             if name in listed or not name.startswith(writer) or not segments.is_segment(name):
                 continue
             number = segments.number_of(name)
             if state is None or number > state.highest:
                 return True
-            if number == state.segment and _size(place, os.path.join(held, name)) > state.size:
+            if number == state.segment and _size(place, os.path.join(pinned, name)) > state.size:
                 return True
     return False
 
@@ -145,8 +147,8 @@ def _size(place: Place, path: str) -> int:
         return 0
 
 
-def is_at_work(place: Place, writer: str) -> bool:
-    """Whether the worktree of a writer of this repository is still there."""
+def has_worktree(place: Place, writer: str) -> bool:
+    """Whether the worktree of a writer of this repository still exists."""
     common = place.head.common
     if common is None:
         return False
@@ -157,8 +159,8 @@ def is_at_work(place: Place, writer: str) -> bool:
     return WriterIdentity(place.fs, os.path.join(root, "local"), lambda _: 0, place.tag).stored() == writer
 
 
-def _note_place(place: Place, writer: str) -> None:
-    """Write down where a writer is at home, so that the other worktrees can see whether it is still there."""
+def _record_worktree(place: Place, writer: str) -> None:
+    """Record a writer's worktree, so that other worktrees can see whether it still exists."""
     path = os.path.join(str(place.head.common), "holdfast", PLACES, writer)
     try:
         place.fs.stat(path)
@@ -167,18 +169,18 @@ def _note_place(place: Place, writer: str) -> None:
         durable.replace(place.fs, path, f"{place.root}\n".encode(), tag=place.tag, durable=False)
 
 
-def links(place: Place, name: str = FOLDER) -> list[tuple[str, str]]:
-    """Every link, or copy, of a segment: its stream and its path."""
+def all_pins(place: Place, name: str = FOLDER) -> list[tuple[str, str]]:
+    """Every pin, or copy, of a segment: its stream and its path."""
     return [
         (stream, path)
-        for stream, paths in held(place, name)
+        for stream, paths in by_stream(place, name)
         for path in paths
         if segments.is_segment(os.path.basename(path))
     ]
 
 
-def held(place: Place, name: str = FOLDER) -> Iterator[tuple[str, list[str]]]:
-    """Every stream of which something is kept, and the paths of the links."""
+def by_stream(place: Place, name: str = FOLDER) -> Iterator[tuple[str, list[str]]]:
+    """Every stream that has pins, and their paths."""
     from holdfast.core.stream import checked_stream
 
     for folder in folders(place, name):
@@ -197,26 +199,26 @@ def paths(place: Place, stream: str, name: str) -> list[str]:
 
 
 def drop(place: Place, path: str) -> None:
-    """Forget one link: the segment's commits are elsewhere."""
+    """Drop one pin: the segment's commits are elsewhere."""
     try:
         place.fs.unlink(path)
         place.fs.remove_folder(os.path.dirname(path))
     except OSError:
-        pass  # other links are in the folder, or another process was faster
+        pass  # other pins are in the folder, or another process removed it first
 
 
-def drop_links(place: Place, stream: str, name: str) -> None:
-    """Forget the links of one segment, whose file was replaced."""
+def drop_segment(place: Place, stream: str, name: str) -> None:
+    """Drop the pins of one segment whose file was replaced."""
     for folder in folders(place):
         drop(place, os.path.join(folder, stream.replace("/", "+"), name))
 
 
 def drop_stream(place: Place, stream: str) -> None:
-    """Forget all links and copies of a stream that is removed."""
+    """Drop all pins and copies of a stream that is removed."""
     for folder in (*folders(place), *folders(place, COPIES)):
-        held = os.path.join(folder, stream.replace("/", "+"))
-        for name in _names(place, held):
-            drop(place, os.path.join(held, name))
+        pinned = os.path.join(folder, stream.replace("/", "+"))
+        for name in _names(place, pinned):
+            drop(place, os.path.join(pinned, name))
 
 
 def _names(place: Place, folder: str) -> list[str]:

@@ -1,6 +1,6 @@
 """Cutting a torn tail: what a power cut or a killed process left after the last complete line of a segment.
 
-The bytes are kept under ``local/quarantine/`` with a report, durable before the segment is shortened (I5).
+The bytes are saved under ``local/quarantine/`` with a report, durable before the segment is truncated (I5).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def cut_torn_tail(fs: FileSystem, place: Place, stream: str, path: str, fd: int) -> segments.Mark:
-    """Save what follows the last whole line aside, and shorten the segment. The caller holds the stream."""
+    """Save what follows the last complete line, and truncate the segment. The caller holds the stream's lock."""
     found = fs.stat_handle(fd)
-    part = segments.read_open_part(fs, fd, segments.UNREAD, found.st_size, found.st_mtime_ns, keep=False)
+    part = segments.read_open_part(fs, fd, segments.UNREAD, found.st_size, found.st_mtime_ns, collect=False)
     good = part.good
     if good.offset == found.st_size:
         return good
@@ -37,7 +37,7 @@ def cut_torn_tail(fs: FileSystem, place: Place, stream: str, path: str, fd: int)
 def save_aside(
     place: Place, stream: str, path: str, data: bytes, what: str, *, line: int = 1, offset: int = 0
 ) -> str:
-    """Keep bytes in quarantine, durably, with a report; returns where they are, relative to the workspace."""
+    """Save bytes in quarantine, durably, with a report; returns their path relative to the workspace."""
     fs = place.fs
     folder = os.path.join(place.local, "quarantine")
     reject_symlinks(fs, place.root, f"local{os.sep}quarantine")

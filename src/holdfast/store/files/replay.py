@@ -1,7 +1,7 @@
-"""Taking over the journals of processes that died: what they had acknowledged is put back into their segments.
+"""Replaying the journals of processes that died: acknowledged lines are written back to their segments.
 
-After a kill the segments have everything, and are only synced. After a power cut a segment may have lost its last
-lines, or have zeros or garbage in their place: then they are written once more, after the last sound line (I5).
+After a kill the segments have everything and only need a sync. After a power cut a segment may have lost its last
+lines, or have zeros or garbage in their place: then they are rewritten after the last valid line (I5).
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 _BACK = 1 << 16
 
 
-def waiting(place: Place, flat: str) -> list[str]:
-    """The paths of all journals of a stream, whether or not their processes live."""
+def journals_of(place: Place, flat: str) -> list[str]:
+    """The paths of all journals of a stream, whether or not their processes are alive."""
     folder = os.path.join(place.local, journal.FOLDER)
     return [os.path.join(folder, name) for name in _names(place) if journal.stream_of(name) == flat]
 
 
 def recover_all(place: Place, handle_of: Callable[[str], Stream]) -> None:
-    """Take over the journals of all streams, also of those that nobody opens any more."""
+    """Replay the journals of all streams, including those that nobody opens any more."""
     for stream in sorted({journal.stream_of(name).replace("+", "/") for name in _names(place)}):
         if is_stream_name(stream):
             handle = handle_of(stream)
@@ -44,9 +44,9 @@ def recover_all(place: Place, handle_of: Callable[[str], Stream]) -> None:
 
 
 def lines_for(place: Place, stream: str, name: str) -> list[bytes]:
-    """What the journals of a stream hold of one segment, whether or not their processes live."""
+    """The journalled bytes of one segment, whether or not the journals' processes are alive."""
     found = []
-    for path in waiting(place, flattened(stream)):
+    for path in journals_of(place, flattened(stream)):
         fd = _open(place, path)
         if fd >= 0:
             try:
@@ -57,7 +57,7 @@ def lines_for(place: Place, stream: str, name: str) -> list[bytes]:
 
 
 def _names(place: Place) -> list[str]:
-    """The journals' names; none where they may not be seen: who may not look there cannot write either."""
+    """The journals' names; none if the folder is not readable: then it is not writable either."""
     try:
         return durable.names_in(place.fs, os.path.join(place.local, journal.FOLDER))
     except PermissionError:
@@ -65,7 +65,7 @@ def _names(place: Place) -> list[str]:
 
 
 def _open(place: Place, path: str) -> int:
-    """A journal, for reading; -1 if its process has just removed it, or it is something else of that name."""
+    """A journal, opened for reading; -1 if its process has just removed it, or if it is not a journal."""
     try:
         is_file = stat.S_ISREG(place.fs.stat(path).st_mode)
         return place.fs.open(path, os.O_RDONLY) if is_file else -1
@@ -77,8 +77,8 @@ def _entries(place: Place, fd: int) -> list[journal.Entry]:
     return list(journal.entries_in(durable.read_range(place.fs, fd, 0, place.fs.seek(fd, 0, SEEK_END))))
 
 
-def take_over(place: Place, handle: Stream, paths: list[str]) -> None:
-    """Put back what is in the journals of dead processes, and remove them. The caller holds the stream."""
+def replay_journals(place: Place, handle: Stream, paths: list[str]) -> None:
+    """Replay the journals of dead processes, and remove them. The caller holds the stream's lock."""
     dead: list[tuple[str, int]] = []
     try:
         _open_dead(place, paths, dead)
@@ -88,20 +88,20 @@ def take_over(place: Place, handle: Stream, paths: list[str]) -> None:
                 found.setdefault(entry.segment, []).append(entry)
         for name, entries in found.items():
             if segments.belongs(handle.stream, name):
-                _put_back(place, handle, name, sorted(entries, key=lambda entry: entry.offset))
+                _replay_segment(place, handle, name, sorted(entries, key=lambda entry: entry.offset))
         for path, _ in dead:
             try:
                 place.fs.unlink(path)
             except FileNotFoundError:
-                pass  # its process was not dead: it has just synced the segment and removed it
+                pass  # its process was alive: it has just synced the segment and removed the journal
     finally:
         for _, fd in dead:
             place.fs.close(fd)
 
 
 def _open_dead(place: Place, paths: list[str], dead: list[tuple[str, int]]) -> None:
-    """Open those journals whose processes are gone. Who lives holds the lock, and then nothing was lost: a process does
-    not outlive a power cut."""
+    """Open the journals whose processes are gone. A live process holds the lock, and then nothing was lost: no
+    process outlives a power cut."""
     for path in paths:
         fd = _open(place, path)
         if fd < 0:
@@ -111,8 +111,8 @@ def _open_dead(place: Place, paths: list[str], dead: list[tuple[str, int]]) -> N
             place.fs.close(dead.pop()[1])
 
 
-def left(place: Place, stream: str, paths: list[str]) -> tuple[Fault, ...]:
-    """What to say of dead processes' journals where nothing can be written."""
+def pending_faults(place: Place, stream: str, paths: list[str]) -> tuple[Fault, ...]:
+    """The faults for dead processes' journals in a workspace that cannot be written."""
     dead: list[tuple[str, int]] = []
     try:
         _open_dead(place, paths, dead)
@@ -126,50 +126,50 @@ def left(place: Place, stream: str, paths: list[str]) -> tuple[Fault, ...]:
     return tuple(Fault(PENDING_JOURNAL, stream, os.path.relpath(path, place.root)) for path, _ in dead)
 
 
-class _Sound(Record):
+class _ValidPart(Record):
     """A segment up to its first fault."""
 
     end: int
     sum: str
     ids: set[str]
-    """Of the lines that were looked at."""
+    """Of the lines that were verified."""
 
 
-def _put_back(place: Place, handle: Stream, name: str, entries: list[journal.Entry]) -> None:
+def _replay_segment(place: Place, handle: Stream, name: str, entries: list[journal.Entry]) -> None:
     fd = _open_segment(place, handle, name)
     if fd < 0:
-        return  # archived, forgotten, or taken away by git together with the link that is kept
+        return  # archived, removed, or deleted by git together with its pin
     try:
         lines: dict[str, bytes] = {}
         for entry in entries:
             for piece in entry.data.splitlines(keepends=True):
                 lines.setdefault(codec.id_of(line_of(piece[:-1])), piece)
         size = place.fs.seek(fd, 0, SEEK_END)
-        sound = _sound_part(place, fd, entries[0].offset, size)
-        missing = [piece for commit_id, piece in lines.items() if commit_id not in sound.ids]
+        valid = _valid_part(place, fd, entries[0].offset, size)
+        missing = [piece for commit_id, piece in lines.items() if commit_id not in valid.ids]
         if not missing:
             handle.sync_segment(name, fd)
-        elif _follows(missing, sound.sum) and not _git_has(place, handle, name):
-            if size > sound.end:
-                tail = durable.read_range(place.fs, fd, sound.end, size)
-                missing += _also_in(tail, lines, missing[-1])
-                what = "what a power cut left of lines that were written once more from a journal"
-                quarantine.save_aside(place, handle.stream, name, tail, what, offset=sound.end)
-                place.fs.truncate(fd, sound.end)
+        elif _are_chained(missing, valid.sum) and not _git_has(place, handle, name):
+            if size > valid.end:
+                tail = durable.read_range(place.fs, fd, valid.end, size)
+                missing += _lines_after_fault(tail, lines, missing[-1])
+                what = "what a power cut left of lines that were rewritten from a journal"
+                quarantine.save_aside(place, handle.stream, name, tail, what, offset=valid.end)
+                place.fs.truncate(fd, valid.end)
             durable.write_whole(place.fs, fd, b"".join(missing))
             handle.sync_segment(name, fd)
         else:
-            _bring_elsewhere(place, handle, name, fd, missing)
+            _write_to_new_segment(place, handle, name, fd, missing)
     finally:
         place.fs.close(fd)
 
 
 def _open_segment(place: Place, handle: Stream, name: str) -> int:
-    """The segment, or the link that is kept of it where git took it out of the tree; -1 where there is neither, or the
-    link is another worktree's: then this is a copy of its journal."""
+    """The segment, or its pin if git removed it from the tree; -1 if there is neither, or if the pin belongs to
+    another worktree: then this is a copy of its journal."""
     paths = [os.path.join(handle.segments.folder, name)]
     writer = segments.writer_of(name)
-    if writer == place.identity.stored() or not pins.is_at_work(place, writer):
+    if writer == place.identity.stored() or not pins.has_worktree(place, writer):
         paths += [os.path.join(folder, flattened(handle.stream), name) for folder in pins.folders(place)]
     for path in paths:
         try:
@@ -180,44 +180,44 @@ def _open_segment(place: Place, handle: Stream, name: str) -> int:
 
 
 def _git_has(place: Place, handle: Stream, name: str) -> bool:
-    """Whether a git commit may have the segment already: then it stays as it is (I2)."""
+    """Whether a git commit may already have the segment: then it must not change (I2)."""
     return place.head.may_be_staged(f"{segments.EVENTS}/{handle.stream}/{name}")
 
 
-def _also_in(tail: bytes, known: dict[str, bytes], last: bytes) -> list[bytes]:
-    """Lines after a fault that no journal holds and that continue after the ``last`` one: if somebody has edited the
-    segment, they may have been acknowledged. After a power cut they were not, and do no harm."""
+def _lines_after_fault(tail: bytes, known: dict[str, bytes], last: bytes) -> list[bytes]:
+    """Lines after a fault that no journal holds and that continue after the ``last`` one. If somebody edited the
+    segment, they may have been acknowledged. After a power cut they were not, and are harmless."""
     found: list[bytes] = []
     for piece in tail.split(b"\n")[:-1]:
         line = line_of(piece)
         if segments.is_whole(line) and codec.id_of(line) not in known:
-            if not _follows([piece + b"\n"], codec.sum_of(line_of((found or [last])[-1][:-1]))):
+            if not _are_chained([piece + b"\n"], codec.sum_of(line_of((found or [last])[-1][:-1]))):
                 break
             found.append(piece + b"\n")
     return found
 
 
-def _sound_part(place: Place, fd: int, start: int, size: int) -> _Sound:
-    """How far a segment is sound. What lies before the journal's first line was synced: reading begins there."""
+def _valid_part(place: Place, fd: int, start: int, size: int) -> _ValidPart:
+    """The valid part of a segment. What precedes the journal's first line was synced: reading starts there."""
     before = durable.read_range(place.fs, fd, max(0, start - _BACK), min(start, size))
     line = line_of(before[:-1].rpartition(b"\n")[2])
     if start <= size and before.endswith(b"\n") and segments.is_whole(line):
-        sound, last = _Sound(start, codec.sum_of(line), set()), codec.id_of(line)
+        valid, last = _ValidPart(start, codec.sum_of(line), set()), codec.id_of(line)
     else:
-        sound, last = _Sound(0, codec.GENESIS, set()), ""
-    *pieces, _ = durable.read_range(place.fs, fd, sound.end, size).split(b"\n")
+        valid, last = _ValidPart(0, codec.GENESIS, set()), ""
+    *pieces, _ = durable.read_range(place.fs, fd, valid.end, size).split(b"\n")
     for piece in pieces:
         line = line_of(piece)
-        if codec.fault_of(line, sound.sum) is not None or codec.id_of(line) <= last:
+        if codec.fault_of(line, valid.sum) is not None or codec.id_of(line) <= last:
             break
         last = codec.id_of(line)
-        sound.ids.add(last)
-        sound = _Sound(sound.end + len(piece) + 1, codec.sum_of(line), sound.ids)
-    return sound
+        valid.ids.add(last)
+        valid = _ValidPart(valid.end + len(piece) + 1, codec.sum_of(line), valid.ids)
+    return valid
 
 
-def _follows(pieces: list[bytes], previous: str) -> bool:
-    """Whether lines follow one another, the first of them the line with that sum."""
+def _are_chained(pieces: list[bytes], previous: str) -> bool:
+    """Whether lines are chained to each other, the first to the line with that checksum."""
     for piece in pieces:
         line = line_of(piece[:-1])
         if codec.fault_of(line, previous) is not None:
@@ -226,8 +226,8 @@ def _follows(pieces: list[bytes], previous: str) -> bool:
     return True
 
 
-def _bring_elsewhere(place: Place, handle: Stream, name: str, fd: int, missing: list[bytes]) -> None:
-    """The segment has been changed under the journal, or git has it: what the stream lacks goes to a new one,
+def _write_to_new_segment(place: Place, handle: Stream, name: str, fd: int, missing: list[bytes]) -> None:
+    """The segment was changed under the journal, or git has it: write what the stream lacks to a new one,
     rechained."""
     present = {codec.id_of(line) for line in handle.read(None).lines}
     data = durable.read_range(place.fs, fd, 0, place.fs.seek(fd, 0, SEEK_END))
@@ -239,4 +239,4 @@ def _bring_elsewhere(place: Place, handle: Stream, name: str, fd: int, missing: 
         content = segments.rechained(handle.stream, os.path.basename(path), b"".join(lost))
         durable.replace(place.fs, path, content, tag=place.tag, durable=True)
         durable.fsync_dirs(place.fs, handle.segments.folder, os.path.dirname(place.root))
-        pins.keep(place, handle.stream, path)
+        pins.pin_segment(place, handle.stream, path)

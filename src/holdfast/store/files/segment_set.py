@@ -1,4 +1,4 @@
-"""The segments of one stream: which there are, where they lie, and what is in them beyond a cursor."""
+"""The segments of one stream: which exist, where they are, and their commits after a cursor."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from holdfast.fs.port import SEEK_END
 from holdfast.store.files import segments
 from holdfast.store.files.segments import UNREAD, Mark
 from holdfast.store.protocol import LONG_TAIL, Fault, Tail
-from holdfast.typed import TYPE_CHECKING, Any, Record, made
+from holdfast.typed import TYPE_CHECKING, Any, Record, new_record
 
 if TYPE_CHECKING:
     from holdfast.fs.port import FileSystem
     from holdfast.store.files.place import Place
 
 _IN_MEMORY = 8 << 20
-"""Streams up to this size are read whole at once; larger ones in a second, streaming pass."""
+"""Streams up to this size are read in one pass; larger ones are streamed in a second pass."""
 _SETTLED_NS = 50_000_000
-"""A folder whose modification time is younger than this can change again without its time changing."""
+"""A folder whose modification time is more recent than this can change again without its time changing."""
 _RECHECKED = 1 << 18
 """A segment that has grown since a snapshot is verified again up to this length; a longer one only by ``doctor``."""
 _MAX_FAULTS = 20
 SUM_AND_END = codec.SUM_LENGTH + len('"}\r\n')
 
 Problem = tuple[str, str, bool]
-"""A damaged line: segment and line number, what is wrong with it, and whether its commit is used all the same."""
+"""A damaged line: segment and line number, what is wrong, and whether its commit is used anyway."""
 
 
 Loss = tuple[str, int, str]
@@ -36,7 +36,7 @@ Loss = tuple[str, int, str]
 
 
 class Cursor(Record):
-    """How far a stream was read. A value: equal cursors stand at the same place, whoever made them."""
+    """How far a stream was read. A value: cursors at the same position are equal, no matter where they come from."""
 
     marks: dict[str, Mark]
     """How far each segment was read."""
@@ -49,7 +49,7 @@ class Cursor(Record):
 
 
 def cursor_of(value: Any) -> Cursor | None:
-    """The cursor in a value that may have gone through JSON; None if it is none of this engine's."""
+    """The cursor in a value that may have been through JSON; None if it is not one of this engine's."""
     if type(value) is Cursor:
         return value
     try:
@@ -79,7 +79,7 @@ class OpenSegment:
         self.fd = fd
         self.node = node
         self.opening = segments.opening_of(stream, name)
-        """How its lines begin."""
+        """The start of its lines."""
 
 
 class SegmentSet:
@@ -110,25 +110,25 @@ class SegmentSet:
         self._place = place
         self._fs: FileSystem = place.fs
         self._sync = sync
-        """Syncs a segment, and does what a failed sync calls for."""
+        """Syncs a segment, and handles a failed sync."""
         self.open: OpenSegment | None = None
         self._listed: list[str] = []
         self._archived: frozenset[str] = frozenset()
         self.generation = 0
-        """Counts the listings: what was known of files under an earlier one has to be checked again."""
+        """Counts the listings: what was known about files under an earlier one has to be checked again."""
         self._folder_fd = -1
-        """The stream's folder: asking a handle is quicker than walking down a path."""
+        """A handle on the stream's folder: faster to query than its path."""
         self._folder_stamp = -1
         self._verified: dict[str, Mark] = {}
-        """How far each segment of this listing was read, and checked, by this handle."""
+        """How far this handle has read and verified each segment of this listing."""
         self._unordered: frozenset[str] = frozenset()
         self._growing: str | None = None
-        """The one segment that this writer may still append to; empty for none, None if it is not known yet."""
+        """The one segment that this writer may still append to; empty for none, None if not known yet."""
 
     # -- which there are ----------------------------------------------------------------------------------
 
     def names(self) -> list[str]:
-        """The segments' names, listed again only if the folder's modification time says that it may have changed."""
+        """The segments' names, listed again only if the folder's modification time shows a possible change."""
         try:
             stamp = self._fs.stat(self.folder).st_mtime_ns
         except FileNotFoundError:
@@ -148,7 +148,7 @@ class SegmentSet:
         return self._listed
 
     def list_again(self) -> None:
-        """List the folder now, whatever its modification time says."""
+        """List the folder now, regardless of its modification time."""
         self._folder_stamp = -1
         self.names()
 
@@ -157,15 +157,15 @@ class SegmentSet:
         self._renew(sorted([*self._listed, name]))
 
     def _renew(self, names: list[str]) -> None:
-        # The names may be the same and the files others: git replaces files, which only the folder's time shows.
+        # The names may be the same and the files different: git replaces files, which only the folder's time shows.
         self._listed = names
         self.generation += 1
         self._verified = {}
         self._growing = None
 
     def _with_archived(self, live: list[str]) -> list[str]:
-        """The names in the stream's folder, and those in the archive: joined ones, and others that a merge moved there
-        because git took the archiving for the renaming of a folder."""
+        """The names in the stream's folder and in the archive: joined segments, and others that a merge moved there
+        because git detected the archiving as a folder rename."""
         self._archived = frozenset()
         if self.joined:
             try:
@@ -200,13 +200,13 @@ class SegmentSet:
         return self._growing
 
     def writer_changed(self) -> None:
-        """Another segment may be the growing one now."""
+        """The growing segment may have changed."""
         self._growing = None
 
     # -- the segment that is appended to ------------------------------------------------------------------
 
     def node_of(self, name: str) -> int | None:
-        """The inode of a segment; None if it is gone."""
+        """The inode of a segment; None if it does not exist."""
         try:
             return self._fs.stat(self.path_of(name)).st_ino
         except FileNotFoundError:
@@ -222,7 +222,7 @@ class SegmentSet:
         try:
             fd = self._fs.open(path, durable.CREATE)
         except FileNotFoundError:
-            files = os.path.join(self._place.root, *self.stream.split("/"))  # for files that people put there
+            files = os.path.join(self._place.root, *self.stream.split("/"))  # for files that users put there
             for folder in (self.folder, files):
                 durable.make_folders(self._fs, folder)
             fd = self._fs.open(path, durable.CREATE)
@@ -236,7 +236,7 @@ class SegmentSet:
         return self._fs.seek(self.open.fd, 0, SEEK_END)
 
     def changed_at(self) -> int:
-        """The modification time of the open segment; 0 if it cannot be told."""
+        """The modification time of the open segment; 0 if unknown."""
         assert self.open is not None
         try:
             return self._fs.stat_handle(self.open.fd).st_mtime_ns
@@ -244,7 +244,7 @@ class SegmentSet:
             return 0
 
     def is_unchanged(self, size: int, cursor: Cursor) -> bool:
-        """Whether the folder has not changed since it was listed, and the open segment is as the cursor has it."""
+        """Whether the folder has not changed since it was listed, and the open segment matches the cursor."""
         if self.open is None or not self._is_listed():
             return False
         found = self._fs.stat_handle(self.open.fd)
@@ -273,7 +273,7 @@ class SegmentSet:
         except OSError:
             return False
         if folder.st_mtime_ns != self._folder_stamp or not folder.st_nlink:
-            self._close_folder()  # there may be another one in its place
+            self._close_folder()  # it may have been replaced
             return False
         return True
 
@@ -300,7 +300,7 @@ class SegmentSet:
     # -- reading ------------------------------------------------------------------------------------------
 
     def read(self, cursor: Any) -> Tail:
-        """What is beyond the cursor; everything if there is none or it does not fit."""
+        """The commits after the cursor; all if there is none or it is invalid."""
         names = self.names()
         start = cursor_of(cursor) if cursor is not None else None
         if start is not None:
@@ -315,14 +315,16 @@ class SegmentSet:
         before, version, _, problems, lost = cursor
         name = self.open.name
         _, _, lines, first, _, _, _ = before.get(name, UNREAD)
-        mark = made(Mark, (size, rows, lines + 1, first or commit_id, commit_id, line_sum, self.changed_at()))
+        mark = new_record(
+            Mark, (size, rows, lines + 1, first or commit_id, commit_id, line_sum, self.changed_at())
+        )
         marks = {**before, name: mark}
         if before == self._verified:
             self._verified = marks
-        return made(Cursor, (marks, version + 1, commit_id, problems, lost))
+        return new_record(Cursor, (marks, version + 1, commit_id, problems, lost))
 
     def backward(self) -> Iterator[bytes]:
-        """All commits, newest first. The stream was read before, so it is known which segments are out of order."""
+        """All commits, newest first. The stream was read before, so the segments that are out of order are known."""
         return segments.merged([self._backward(name) for name in self.names()], newest_first=True)
 
     def _backward(self, name: str) -> Iterator[bytes]:
@@ -333,7 +335,7 @@ class SegmentSet:
         return iter(sorted(lines, key=codec.id_of, reverse=True))
 
     def _read_beyond(self, names: list[str], cursor: Cursor) -> Tail | None:
-        """What is new since the cursor; None if the cursor does not fit what is on disk."""
+        """The commits since the cursor; None if the cursor does not match the disk."""
         marks, version, head, problems, lost = cursor
         candidates = self._candidates(names, marks)
         if candidates is None:
@@ -371,7 +373,7 @@ class SegmentSet:
         return Tail(lines, cursor, version, head, False, self.faults(cursor))
 
     def _candidates(self, names: list[str], marks: dict[str, Mark]) -> list[str] | None:
-        """The segments that may have more than the marks say; None if a mark's segment is gone."""
+        """The segments that may extend past their marks; None if a mark's segment is missing."""
         if len(marks) == len(names) and marks == self._verified:
             growing = self.growing()
             return [growing] if growing else []
@@ -393,17 +395,17 @@ class SegmentSet:
         if found.st_size == mark.offset:
             if found.st_mtime_ns == mark.changed or (trusted and not mark.changed):
                 return segments.Part(mark, mark, [], [], True, 0)
-            trusted = False  # written to and no longer than before: a byte may be another one
+            trusted = False  # written without growing: bytes may have changed
         elif mark.offset > _RECHECKED:
             trusted = (
-                True  # appended to, which explains its time: opening must not cost more with every commit
+                True  # appended to, which explains its time; re-verifying would cost more with every commit
             )
         if not mark.offset <= found.st_size <= mark.offset + _IN_MEMORY:
-            return None  # cut, or so much is new that it is better read as a stream
+            return None  # truncated, or so much is new that streaming is better
         is_open = self.open is not None and path == self.open.path and found.st_ino == self.open.node
         fd = self.open.fd if is_open and self.open else self._fs.open(path, os.O_RDONLY)
         try:
-            if mark.offset and not (self._ends_with(fd, mark) and (trusted or self._is_sound(fd, mark))):
+            if mark.offset and not (self._ends_with(fd, mark) and (trusted or self._is_intact(fd, mark))):
                 return None
             return segments.read_open_part(self._fs, fd, mark, found.st_size, found.st_mtime_ns)
         finally:
@@ -411,21 +413,21 @@ class SegmentSet:
                 self._fs.close(fd)
 
     def _ends_with(self, fd: int, mark: Mark) -> bool:
-        """Whether the line before the mark is the one that was read then."""
+        """Whether the line before the mark is still the one that was read."""
         end = self._fs.read(fd, SUM_AND_END, max(0, mark.offset - SUM_AND_END))
         whole = bool(mark.sum) and end.endswith(b"\n")
         return whole and end.rstrip(b"\r\n").endswith(mark.sum.encode() + b'"}')
 
-    def _is_sound(self, fd: int, mark: Mark) -> bool:
-        """Whether all lines up to the mark are still those that were read then: a snapshot must not hide damage."""
-        part = segments.read_open_part(self._fs, fd, UNREAD, mark.offset, mark.changed, keep=False)
+    def _is_intact(self, fd: int, mark: Mark) -> bool:
+        """Whether all lines up to the mark are still those that were read: a snapshot must not hide damage."""
+        part = segments.read_open_part(self._fs, fd, UNREAD, mark.offset, mark.changed, collect=False)
         return not part.troubles and part.mark == mark
 
     def _read_all(self, names: list[str], before: Cursor | None) -> Tail:
-        """Everything, from the first line on. ``before`` is a cursor that does not fit: it may know of lost commits."""
+        """Everything, from the first line. ``before`` is an invalid cursor, which may know about lost commits."""
         size = sum(self._fs.stat(self.path_of(name)).st_size for name in names)
-        keep = size <= _IN_MEMORY
-        parts = {n: segments.read_part(self._fs, self.path_of(n), UNREAD, keep=keep) for n in names}
+        collect = size <= _IN_MEMORY
+        parts = {n: segments.read_part(self._fs, self.path_of(n), UNREAD, collect=collect) for n in names}
         self._make_durable(names)
         marks = {name: part.mark for name, part in parts.items()}
         problems = tuple(
@@ -435,7 +437,7 @@ class SegmentSet:
         plain = not self._unordered and not _may_repeat(marks)
         version = sum(mark.lines for mark in marks.values())
         lines: Any
-        if keep:
+        if collect:
             collected = [line for part in parts.values() for line in part.lines]
             collected.sort(key=codec.id_of)
             lines = collected if plain else list(segments.merged([iter(collected)]))
@@ -451,7 +453,7 @@ class SegmentSet:
         return Tail(lines, cursor, version, head, True, self.faults(cursor._replace(problems=problems)))
 
     def _lost(self, before: Cursor, parts: dict[str, segments.Part]) -> tuple[Loss, ...]:
-        """What an earlier cursor had read and no segment has any more, though its segment is still there."""
+        """The commits that an earlier cursor had read and that are gone, although their segment still exists."""
         suspected = list(before.lost)
         for name, mark in before.marks.items():
             if name in parts and mark.lines and not self._still_has(name, mark):
@@ -461,13 +463,13 @@ class SegmentSet:
                     suspected.append((name, mark.lines - kept - damaged, mark.last))
         if not suspected:
             return ()
-        # A segment that was written again in other columns has its commits elsewhere in the file.
+        # A segment that was rewritten with other columns has its commits at other offsets.
         wanted = {last for _, _, last in suspected}
         present = {codec.id_of(line) for line in self._stream_all(parts)} & wanted
         return tuple(loss for loss in suspected if loss[2] not in present)
 
     def _still_has(self, name: str, mark: Mark) -> bool:
-        """Whether a segment has the line before the mark where it was read."""
+        """Whether a segment still has the line before the mark at the same offset."""
         fd = self._fs.open(self.path_of(name), os.O_RDONLY)
         try:
             return self._ends_with(fd, mark)
@@ -482,7 +484,7 @@ class SegmentSet:
         return segments.merged(iterators)
 
     def _make_durable(self, names: list[str]) -> None:
-        """Sync the growing segment, so that a snapshot made from this reading never outlives its commits (I6)."""
+        """Sync the growing segment, so that a snapshot from this read never outlives its commits (I6)."""
         growing = self.growing()
         if growing in names:
             fd = self._fs.open(self.path_of(growing), os.O_RDONLY)
@@ -492,7 +494,7 @@ class SegmentSet:
                 self._fs.close(fd)
 
     def faults(self, cursor: Cursor) -> tuple[Fault, ...]:
-        """What is known to be wrong before a cursor."""
+        """The known faults before a cursor."""
         if not cursor.problems and not cursor.lost:
             return ()
         from holdfast.store.faults import DAMAGED_LINE, LOST_COMMITS
@@ -511,7 +513,7 @@ class SegmentSet:
         return os.path.relpath(self.path_of(name), self._place.root)
 
     def _where(self, place: str) -> str:
-        """A segment and a line, as a path from the workspace's folder on."""
+        """A segment and a line, as a path relative to the workspace folder."""
         name, _, line = place.partition(":")
         return f"{self._relative(name)}:{line}"
 
@@ -523,7 +525,7 @@ def _is_joined(name: str) -> bool:
 def _may_repeat(marks: dict[str, Mark]) -> bool:
     """Whether two segments with ids of one writer overlap, which only a copy of a segment can do.
 
-    A copy can be in a segment of another writer: what counts is who wrote its commits. A joined one has all writers'.
+    A copy can be in another writer's segment: what counts is who wrote its commits. A joined one has all writers'.
     """
     if len(marks) > 1 and any(map(_is_joined, marks)):
         return True

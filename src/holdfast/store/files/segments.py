@@ -1,7 +1,7 @@
 """Reading segments: lines, marks, faults, and the canonical order over several of them.
 
-A segment is ``events/<stream>/<writer>-<n>.<tag of the stream>.jsonl``. Its lines are chained, its ids rise. A reader
-keeps a mark per segment and reads only what lies beyond it.
+A segment is ``events/<stream>/<writer>-<n>.<tag of the stream>.jsonl``. Its lines are chained, its ids increase. A
+reader keeps a mark per segment and reads only what follows it.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from holdfast.typed import Record
 
 SUFFIX = ".jsonl"
 EVENTS = "events"
-"""Segments lie apart from all else that a session has: git takes a folder for renamed if files in it look like new ones
-elsewhere, as the views of two sessions do, and then moves there what others add below it."""
+"""Segments are separate from a session's other files: git detects a folder rename if its files resemble new ones
+elsewhere, as the views of two sessions do, and then moves what others add below it."""
 TAG_LENGTH = 6
 JOINED = "0" * ids.WRITER_LENGTH
-"""Stands for the writer in the name of a segment that archiving joined from all others."""
+"""Replaces the writer in the name of a segment that archiving joined from all others."""
 CHUNK = 1 << 17
-"""Bytes that are read at once: larger buffers are mapped and unmapped on every read."""
+"""Bytes per read: larger buffers are mapped and unmapped on every read."""
 _LONGEST = 4 * codec.MAX_LINE
-"""Bytes of one line in a file that are kept while it is read: more than any commit has with its blanks."""
+"""The most bytes of one line that are kept in memory: more than any commit has with its padding."""
 FIRST, SHIFTS = 15, 24
-"""Behind the opening brace of a line come 15 to 38 spaces, in a joined segment 39 to 62. Git compares files in pieces
-of 64 bytes from the beginning of each line, libgit2 in pieces of 80: the same text in another column is not alike to
-them, so they never take a segment that was removed for the old name of a new one. In these columns the first piece has
-the clock of the id in it, the second the end of the time. Not before the line: libgit2 ignores spaces there."""
+"""After the opening brace of a line come 15 to 38 spaces, in a joined segment 39 to 62. Git compares files in chunks
+of 64 bytes from the start of each line, libgit2 in chunks of 80: the same text in another column gives different
+chunks, so they never match a removed segment with a new one. In these columns the first chunk contains the clock of
+the id, the second the end of the time. Not before the line: libgit2 ignores spaces there."""
 FULL = 1 << 20
-"""A segment of that many bytes gets no more lines in a git repository: files of more than 7 MB are alike to git,
-whatever is in them. Elsewhere it goes on, since a stream of one segment is the quickest to open."""
+"""A segment of that many bytes gets no more lines in a git repository: git considers files of more than 7 MB
+similar, whatever they hold. Elsewhere it keeps growing, since a stream of one segment is the fastest to open."""
 STUB = "archived"
-"""The file that stays in each folder of an archived session: git never sees one of them vanish, so it does not take
-archiving for the renaming of a folder and move there what others add to it."""
+"""A stub that stays in each folder of an archived session: no folder vanishes, so git does not detect archiving as
+a folder rename and move what others add there."""
 
 
 class Mark(Record):
@@ -54,33 +54,33 @@ class Mark(Record):
     first: str
     last: str
     sum: str
-    """The sum that the next line is chained to; empty if the last line was unreadable, or one that was there before."""
+    """The checksum that the next line is chained to; empty if the last line was unreadable or a repeated commit."""
     changed: int
-    """Modification time in ns when it was read: another time means that it must be looked at again."""
+    """Modification time in ns when it was read: a different time means that it must be verified again."""
 
 
 class Trouble(Record):
-    """A line that is not as it should be."""
+    """A damaged line."""
 
     line: int
     what: str
     kept: bool
-    """The commit in the line is whole and is used all the same."""
+    """The commit in the line is complete and is used anyway."""
 
 
 class Part(Record):
-    """What was read from one segment beyond a mark."""
+    """What was read from one segment after a mark."""
 
     mark: Mark
     good: Mark
-    """The mark after the last line that holds a commit for the first time: ``mark`` unless the end is damaged. Among
-    old bytes of the file, which a cut can leave there, may be whole lines."""
+    """The mark after the last line that holds a commit for the first time: ``mark`` unless the end is damaged. Old
+    bytes, which truncation can leave in the file, may contain complete lines."""
     lines: list[bytes]
     troubles: list[Trouble]
     ordered: bool
-    """The ids rise from line to line, as they do in every segment that nothing but its writer touched."""
+    """The ids increase from line to line, as in every segment that only its writer touched."""
     torn: int
-    """Bytes after the last line feed: a write under way, or a torn tail."""
+    """Bytes after the last line feed: a write in progress, or a torn tail."""
     damaged: int = 0
     """Lines that hold no commit; ``troubles`` names only the first of them."""
 
@@ -97,13 +97,13 @@ def number_of(name: str) -> int:
 
 
 def tag_in(name: str) -> str:
-    """The tag of the stream that a segment's name says it belongs to."""
+    """The stream tag in a segment's name."""
     return name[ids.WRITER_LENGTH + 1 : -len(SUFFIX)].partition(".")[2]
 
 
 @lru_cache(maxsize=256)
 def tag_of(stream: str) -> str:
-    """A few characters that stand for a stream in the names of its segments."""
+    """A few characters that identify a stream in the names of its segments."""
     digest = blake2b(stream.encode(), digest_size=8).digest()
     return ids.random_text(int.from_bytes(digest, "big"), TAG_LENGTH)
 
@@ -113,7 +113,7 @@ def name_of(stream: str, writer: str, number: int) -> str:
 
 
 def is_segment(name: str) -> bool:
-    """Whether a file is a segment, of whatever stream."""
+    """Whether a file is a segment, of any stream."""
     digits, _, tag = name[ids.WRITER_LENGTH + 1 : -len(SUFFIX)].partition(".")
     return (
         name.endswith(SUFFIX)
@@ -127,24 +127,24 @@ def is_segment(name: str) -> bool:
 
 
 def belongs(stream: str, name: str) -> bool:
-    """Whether a file is a segment of this stream: somebody may have put it into the folder of another one."""
+    """Whether a file is a segment of this stream: it may be another stream's, in the wrong folder."""
     return is_segment(name) and tag_in(name) == tag_of(stream)
 
 
 def opening_of(stream: str, name: str) -> bytes:
-    """How every line of a segment begins: with other spaces than in the 23 segments before and after it."""
+    """The start of every line of a segment: its number of spaces differs from the 23 segments before and after it."""
     (first,) = blake2b(f"{stream}/{writer_of(name)}".encode(), digest_size=1).digest()
     return OPEN + SPACE * (FIRST + (first + number_of(name)) % SHIFTS)
 
 
-def is_alike(stream: str, one: str, other: str) -> bool:
-    """Whether the same lines would look the same in two segments of a stream."""
+def same_column(stream: str, one: str, other: str) -> bool:
+    """Whether the same lines would be in the same column in two segments of a stream."""
     return opening_of(stream, one) == opening_of(stream, other)
 
 
-def shifted(stream: str, name: str, line: bytes) -> bytes:
-    """A line as it stands in a segment, also in a joined one, where it has a column of its own: no file that holds the
-    same commits is alike, however many of them there are."""
+def in_column(stream: str, name: str, line: bytes) -> bytes:
+    """A line as written in a segment. In a joined one it gets a column of its own, so that no other file with the
+    same commits is similar, however many there are."""
     commit_id = codec.id_of(line)
     sum_at = -codec.TAIL_LENGTH - line.endswith(b"\n")
     if name.startswith(JOINED):
@@ -156,12 +156,12 @@ def shifted(stream: str, name: str, line: bytes) -> bytes:
 
 
 def folder_of(root: str, stream: str) -> str:
-    """Where the segments of a stream lie."""
+    """The folder of a stream's segments."""
     return os.path.join(root, EVENTS, *stream.split("/"))
 
 
 def archive_of(root: str, stream: str) -> str:
-    """Where a session goes when it is archived, by the month of its id; empty for other streams."""
+    """The archive folder of a session, by the month of its id; empty for other streams."""
     kind, _, name = stream.partition("/")
     if kind != "sessions":
         return ""
@@ -170,7 +170,7 @@ def archive_of(root: str, stream: str) -> str:
 
 
 def joined_of(root: str, stream: str) -> str:
-    """Where the segments of an archived session lie; empty for other streams."""
+    """The folder of an archived session's segments; empty for other streams."""
     archive = archive_of(root, stream)
     return archive and os.path.join(root, EVENTS, os.path.relpath(archive, root))
 
@@ -189,7 +189,7 @@ _SHORTEST = codec.TAIL_LENGTH + codec.BY_AT
 
 
 class Chain:
-    """Follows a segment's lines one by one and says which ones hold a commit."""
+    """Verifies a segment's lines one by one and says which ones hold a commit."""
 
     def __init__(self, mark: Mark) -> None:
         self.sum: str | None = mark.sum or None
@@ -212,9 +212,9 @@ class Chain:
         return True
 
     def take(self, line: bytes, number: int) -> bool:
-        """Whether the line holds a commit; what is wrong with it goes to ``troubles``."""
+        """Whether the line holds a commit; problems are added to ``troubles``."""
         following = codec.verify_chained(line, self.sum) if self.sum else None
-        if following is None and not self._is_kept(line, number):
+        if following is None and not self._is_usable(line, number):
             self.sum = None
             return False
         self.sum = following or codec.sum_of(line)
@@ -229,8 +229,8 @@ class Chain:
             self.first = min(self.first, commit_id)
         return True
 
-    def _is_kept(self, line: bytes, number: int) -> bool:
-        """Whether a line that does not follow the one before it holds a commit all the same."""
+    def _is_usable(self, line: bytes, number: int) -> bool:
+        """Whether a line that is not chained to the one before it holds a commit anyway."""
         what = codec.fault_of(line, self.sum)
         if what is None:
             return True  # the line before is unreadable
@@ -241,18 +241,18 @@ class Chain:
         return whole
 
 
-def read_part(fs: FileSystem, path: str, mark: Mark, *, keep: bool = True) -> Part:
-    """Everything of a segment beyond a mark, with its sums checked. ``keep`` False: count, do not collect."""
+def read_part(fs: FileSystem, path: str, mark: Mark, *, collect: bool = True) -> Part:
+    """The part of a segment after a mark, with its checksums verified. ``collect`` False: count, do not collect."""
     fd = fs.open(path, os.O_RDONLY)
     try:
         found = fs.stat_handle(fd)
-        return read_open_part(fs, fd, mark, found.st_size, found.st_mtime_ns, keep=keep)
+        return read_open_part(fs, fd, mark, found.st_size, found.st_mtime_ns, collect=collect)
     finally:
         fs.close(fd)
 
 
 def read_open_part(
-    fs: FileSystem, fd: int, mark: Mark, size: int, changed: int, *, keep: bool = True
+    fs: FileSystem, fd: int, mark: Mark, size: int, changed: int, *, collect: bool = True
 ) -> Part:
     """``read_part`` on an open handle, up to ``size``."""
     chain = Chain(mark)
@@ -261,7 +261,7 @@ def read_open_part(
     offset = mark.offset
     good_offset, good_rows, good_sum = mark.offset, mark.rows, mark.sum
     doubtful: list[tuple[int, int, bytes]] = []
-    """Commits at the end that are out of order, and may be there a second time."""
+    """Commits at the end that are out of order, and may be duplicates."""
     torn = 0
     for piece, length in _pieces(fs, fd, offset, size):
         if length < 0:
@@ -278,7 +278,7 @@ def read_open_part(
                 doubtful.clear()
             else:
                 doubtful.append((offset, number, line))
-            if keep:
+            if collect:
                 lines.append(line)
     if doubtful:
         seen = {codec.id_of(line) for line in _commits(fs, fd, good_offset)}
@@ -293,8 +293,8 @@ def read_open_part(
 
 
 def _pieces(fs: FileSystem, fd: int, start: int, end: int) -> Iterator[tuple[bytes, int]]:
-    """The lines of a file from ``start`` on, each with its length in the file, line feed included. What follows the
-    last line feed comes last, empty, with its length below zero. Of a line that is too long only the beginning."""
+    """The lines of a file from ``start``, each with its length in the file including the line feed. What follows the
+    last line feed comes last, empty, with a negative length. An overlong line is cut to its beginning."""
     held: list[bytes] = []
     waiting = 0
     while start < end:
@@ -318,7 +318,7 @@ def _pieces(fs: FileSystem, fd: int, start: int, end: int) -> Iterator[tuple[byt
 
 
 def forward(fs: FileSystem, path: str, end: int) -> Iterator[bytes]:
-    """The commits of a segment up to ``end``, oldest first, in bounded memory. Sums were checked before."""
+    """The commits of a segment up to ``end``, oldest first, in bounded memory. Checksums were verified before."""
     fd = fs.open(path, os.O_RDONLY)
     try:
         yield from _commits(fs, fd, end)
@@ -327,7 +327,7 @@ def forward(fs: FileSystem, path: str, end: int) -> Iterator[bytes]:
 
 
 def numbered(fs: FileSystem, path: str) -> Iterator[tuple[int, bytes]]:
-    """The commits of a segment with the numbers of their lines, in bounded memory."""
+    """The commits of a segment with their line numbers, in bounded memory."""
     fd = fs.open(path, os.O_RDONLY)
     try:
         lines = _lines(fs, fd, fs.stat_handle(fd).st_size)
@@ -337,7 +337,7 @@ def numbered(fs: FileSystem, path: str) -> Iterator[tuple[int, bytes]]:
 
 
 def named(fs: FileSystem, root: str, paths: list[str], error: Newer) -> Newer:
-    """The error with the file and the line that a later release wrote; itself if it is about no line."""
+    """The error with the file and line that a later release wrote; unchanged if it is not about a line."""
     for path in paths:
         fd = fs.open(path, os.O_RDONLY)
         try:
@@ -365,7 +365,7 @@ def backward(fs: FileSystem, path: str, chunk: int = 1 << 16) -> Iterator[bytes]
     try:
         position = fs.stat_handle(fd).st_size
         rest: list[bytes] = []
-        """The parts of a line whose beginning is still to come, the last one first."""
+        """The parts of a line whose beginning is still to come, last one first."""
         waiting = 0
         newest = True
         while position > 0:
@@ -375,7 +375,7 @@ def backward(fs: FileSystem, path: str, chunk: int = 1 << 16) -> Iterator[bytes]
             head, feed, data = data.partition(b"\n")
             if feed:
                 *middle, last = data.split(b"\n")
-                # What follows the last line feed is not a line, and one that is too long is no commit.
+                # What follows the last line feed is not a line, and an overlong line is not a commit.
                 if not newest and waiting <= _LONGEST:
                     middle.append(b"".join([last, *reversed(rest)]))
                 yield from filter(is_whole, map(line_of, reversed(middle)))
@@ -391,12 +391,12 @@ def backward(fs: FileSystem, path: str, chunk: int = 1 << 16) -> Iterator[bytes]
 
 
 def is_whole(line: bytes) -> bool:
-    """Whether a line holds a commit, judged by the line alone."""
+    """Whether a line holds a commit, from the line alone."""
     return codec.looks_right(line) and codec.fault_of(line, None) is None
 
 
 def whole_lines(data: bytes) -> list[bytes]:
-    """The commits in a segment's bytes, whatever else is between them."""
+    """The commits in a segment's bytes, ignoring everything between them."""
     return [line for piece in data.split(b"\n") if is_whole(line := line_of(piece))]
 
 
@@ -411,21 +411,21 @@ def union(stream: str, name: str, versions: Iterable[bytes]) -> bytes:
     for data in versions:
         for line in whole_lines(data):
             found.setdefault(codec.id_of(line), line)
-    lines = (shifted(stream, name, found[commit_id]) for commit_id in sorted(found))
+    lines = (in_column(stream, name, found[commit_id]) for commit_id in sorted(found))
     return b"".join(line + b"\n" for line in lines)
 
 
 def rechained(stream: str, name: str, data: bytes) -> bytes:
-    """The commits of whole lines, each chained to the one that is now before it: nothing is missing between them."""
+    """The commits of complete lines, each rechained to the line now before it."""
     found, previous = [], codec.GENESIS
     for line in whole_lines(data):
         again, previous = codec.rechained(line, previous)
-        found.append(shifted(stream, name, again[:-1]) + b"\n")
+        found.append(in_column(stream, name, again[:-1]) + b"\n")
     return b"".join(found)
 
 
 def merged(parts: list[Iterator[bytes]], *, newest_first: bool = False) -> Iterator[bytes]:
-    """Several segments as one stream in canonical order; a commit that two of them hold comes once."""
+    """Several segments as one stream in canonical order, without duplicate commits."""
     before = ""
     for line in heapq.merge(*parts, key=codec.id_of, reverse=newest_first):
         commit_id = codec.id_of(line)

@@ -22,7 +22,7 @@ from holdfast.store.files.segment_set import SUM_AND_END, Cursor, SegmentSet
 from holdfast.store.files.segments import Mark
 from holdfast.store.numbered import check_expected, check_op
 from holdfast.store.protocol import AppendContext, Appended, Fault, Plan, PrebuiltCommit, PreparedCommit, Tail
-from holdfast.typed import TYPE_CHECKING, Any, Record, made
+from holdfast.typed import TYPE_CHECKING, Any, Record, new_record
 
 if TYPE_CHECKING:
     from holdfast.store.files.op_index import Ops
@@ -34,19 +34,19 @@ UNCHANGED, UNKNOWN = 0, 1
 
 
 class _Written(Record):
-    """A commit that is in its segment, and what of the segment has to be made durable."""
+    """A commit that is in its segment, and how much of the segment is durable."""
 
     appended: Appended
     size: int
     """Of the segment, with the commit."""
     safe: int
-    """So much of it survives a power cut already."""
+    """So much of it already survives a power cut."""
     line: bytes
     """Empty if nothing was written."""
 
 
 class Stream:
-    """The segments, the lock and the journal of one stream. Callers hold ``mutex``; a forked child makes its own."""
+    """The segments, the lock and the journal of one stream. Callers hold ``mutex``; a forked child creates its own."""
 
     __slots__ = (
         "_compared",
@@ -74,7 +74,7 @@ class Stream:
         self._recovered = False
         """No journal of a dead process is waiting to be replayed."""
         self._pending: tuple[Fault, ...] = ()
-        """Journals that cannot be replayed because nothing can be written."""
+        """Journals that cannot be replayed because the workspace is not writable."""
         self._latest: Cursor | None = None
         """The cursor after this handle's own last commit."""
         self._compared = (0, "", 0)
@@ -84,7 +84,7 @@ class Stream:
     # -- reading ------------------------------------------------------------------------------------------
 
     def read(self, cursor: Any) -> Tail:
-        """What is beyond the cursor."""
+        """The commits after the cursor."""
         if not self._recovered:
             self.recover()
         if self.lock.is_open and self._changes_since(cursor) == UNCHANGED:
@@ -95,18 +95,18 @@ class Stream:
 
     def _nothing_new(self, cursor: Cursor) -> Tail:
         faults = self.segments.faults(cursor) if cursor.problems or cursor.lost else ()
-        return made(Tail, ([], cursor, cursor.version, cursor.head, False, faults))
+        return new_record(Tail, ([], cursor, cursor.version, cursor.head, False, faults))
 
     def backward(self) -> Iterator[bytes]:
         """All commits, newest first. The stream was read before."""
         return self.segments.backward()
 
     def _changes_since(self, cursor: Any) -> int:
-        """Whether anything happened to the stream since the cursor.
+        """Whether the stream may have changed since the cursor.
 
-        UNCHANGED: it is the cursor after this handle's own last commit, and what was read, checked and stored for that
-        one still holds. Every other process leaves another header, every other program another folder time, length or
-        git HEAD.
+        UNCHANGED: it is the cursor after this handle's own last commit, and what was read, verified and stored for
+        that one still holds. Any other process leaves a different header, any other program a different folder time,
+        length or git HEAD.
         """
         state = self.lock.state
         if (
@@ -133,7 +133,7 @@ class Stream:
                 written = self._append(plan, cursor, expect, op)
             appended, size, safe, line = written
             if line:
-                # Outside the lock on purpose: processes wait for the disk at the same time, not one after the other.
+                # Outside the lock on purpose: processes wait for the disk at the same time, not one after another.
                 self._make_durable(size, safe, line)
             return appended
         except HoldfastError:
@@ -144,7 +144,7 @@ class Stream:
                 raise
             raise UnknownOutcome(f"{self.stream}: a file call failed ({error.strerror}).") from error
         except BaseException:
-            self.lock.forget()  # interrupted: it may be half of what was written
+            self.lock.forget()  # interrupted: it may be half written
             self.close()
             raise
 
@@ -159,9 +159,9 @@ class Stream:
         if unchanged:
             start: Cursor = cursor
         else:
-            # Until this append succeeds: if it is refused, the old cursor must not look new again.
+            # Until this append succeeds: if it is refused, the old cursor must not become valid again.
             self._latest = None
-            self._place.identity.writer()  # before anything is read: a copied folder is put in order first
+            self._place.identity.writer()  # before anything is read: a copied folder takes its new identity first
             tail = self.segments.read(cursor)
             start = tail.cursor
         if op is not None and (first := self._first_with(op)) is not None:
@@ -183,8 +183,8 @@ class Stream:
             state = self._writable(state, start)
         commit, state, line = self._put(prepared, state, start.head)
         self._latest = latest = self.segments.after(start, state.size, state.rows, commit.id, commit.sum)
-        appended = made(Appended, (commit, latest, latest.version, False))
-        return made(_Written, (appended, state.size, state.safe, line))
+        appended = new_record(Appended, (commit, latest, latest.version, False))
+        return new_record(_Written, (appended, state.size, state.safe, line))
 
     def _append_unread(self, prepared: PreparedCommit, cursor: Any) -> _Written | None:
         """The fast path under contention: write a prebuilt commit after commits that this handle has not read.
@@ -209,8 +209,8 @@ class Stream:
         commit, state, line = self._put(prepared, state, cursor.head)
         self._latest = None
         version = cursor.version + state.rows - cursor.marks[segment.name].rows
-        appended = made(Appended, (commit, None, version, False))
-        return made(_Written, (appended, state.size, state.safe, line))
+        appended = new_record(Appended, (commit, None, version, False))
+        return new_record(_Written, (appended, state.size, state.safe, line))
 
     def _put(
         self, prepared: PreparedCommit, state: WriterState, head: str
@@ -229,20 +229,20 @@ class Stream:
             state = state.replace(numbers={**state.numbers, **numbers})
         self._store_state(state)
         events, by, origin, op = draft
-        return made(codec.Commit, (commit_id, at, by, origin, op, events, line_sum)), state, line
+        return new_record(codec.Commit, (commit_id, at, by, origin, op, events, line_sum)), state, line
 
     def _write_line(self, content: bytes, commit_id: str, at: str, state: WriterState) -> tuple[bytes, str]:
-        """Append the line of a commit to the open segment; returns it, and its sum."""
+        """Append the line of a commit to the open segment; returns it, and its checksum."""
         segment = self.segments.open
         assert segment is not None
         body, end, line_sum = codec.finish_line(content, commit_id, at, state.sum)
         line = pad_line(segment.name, commit_id, segment.opening, body, end)
         try:
             done = self._fs.write(segment.fd, line)
-            if done < len(line):  # hardly ever
+            if done < len(line):  # rare
                 durable.write_whole(self._fs, segment.fd, line[done:])
         except OSError as error:
-            # What was written of the line is a torn tail: the next append saves it aside and cuts it off (I5).
+            # A partial line is a torn tail: the next append saves it to quarantine and truncates it (I5).
             kind = (
                 Unavailable
                 if self._fs.stat_handle(segment.fd).st_size < state.size + len(line)
@@ -253,7 +253,7 @@ class Stream:
         return line, line_sum
 
     def _make_durable(self, size: int, safe: int, line: bytes) -> None:
-        """Have the segment survive a power cut up to ``size``; up to ``safe`` it already does."""
+        """Make the segment durable up to ``size``; up to ``safe`` it already is."""
         segment, journal = self.segments.open, self.journal
         assert segment is not None
         if not journal.is_open:
@@ -263,13 +263,13 @@ class Stream:
         journal.safe = size
 
     def _flush(self) -> None:
-        """Sync the open segment: nothing is in the journal alone any more."""
+        """Sync the open segment: then nothing is in the journal alone."""
         segment = self.segments.open
         assert segment is not None
         self.sync_segment(segment.name, segment.fd)
         state = self.lock.peek()
         if state is not None and state.segment < 0:
-            # Somebody else's sync has failed, which may be the reason why this one did not.
+            # Another process's sync has failed, which may be why this one did not.
             with self.lock:
                 self._rewrite_unsynced(state)
         self.journal.clear()
@@ -291,7 +291,7 @@ class Stream:
         return None
 
     def _make_all_durable(self) -> None:
-        """Before a repeated operation is acknowledged: who wrote it may have died, or failed, before its sync."""
+        """Before a repeated operation is acknowledged: its writer may have died, or failed, before its sync."""
         state = self.lock.peek()
         if state is not None and state.segment < 0:
             self._rewrite_unsynced(state)
@@ -306,7 +306,7 @@ class Stream:
             self._compared = (self.segments.generation, state.writer, state.highest)
 
     def _load_state(self, cursor: Cursor) -> WriterState:
-        """What this writer knows; if it must have forgotten something, it takes a new identity first."""
+        """The writer's state; if part of it must be lost, the writer first takes a new identity."""
         state = self.lock.load()
         if state is not None and self._compared == (self.segments.generation, state.writer, state.highest):
             return state
@@ -318,7 +318,7 @@ class Stream:
                 state = None
         if self._has_forgotten(state, writer, cursor):
             writer = identity.renew(writer)
-            # If the folder turned out to be a copy, the new name has segments by now, and the header tells of them.
+            # If the folder is a copy, the new identity now has segments, and the header lists them.
             self.segments.list_again()
             state = self.lock.load()
             if state is not None and state.writer != writer:
@@ -329,13 +329,13 @@ class Stream:
         return state or WriterState(writer)
 
     def _has_forgotten(self, state: WriterState | None, writer: str, cursor: Cursor) -> bool:
-        """Whether the writer wrote what its state does not know of."""
+        """Whether the writer wrote something that its state lacks."""
         highest = state.highest if state else 0
         listed = self.segments.listed()
         return any(
             name.startswith(writer) and segments.number_of(name) > highest and cursor.marks[name].lines
             for name in listed
-        ) or pins.knows_more(self._place, self.stream, writer, state, listed)
+        ) or pins.is_state_stale(self._place, self.stream, writer, state, listed)
 
     def _writable(self, state: WriterState, cursor: Cursor) -> WriterState:
         """The state with an open segment that may be appended to: the current one if every condition holds (I2)."""
@@ -360,10 +360,10 @@ class Stream:
         return self._new_segment(state, token, index)
 
     def _with_loss(self, state: WriterState, cursor: Cursor) -> Cursor:
-        """The cursor, and what its segment has lost of what the header knows to be on the disk."""
+        """The cursor, with what its segment has lost of what the header knows to be on the disk."""
         name = segments.name_of(self.stream, state.writer, state.segment)
         mark = cursor.marks.get(name)
-        if mark is None or mark.offset >= state.safe:  # a segment that is gone went with a checkout
+        if mark is None or mark.offset >= state.safe:  # a missing segment was removed by a checkout
             return cursor
         if any(name == lost for lost, _, _ in cursor.lost):
             return cursor
@@ -373,7 +373,7 @@ class Stream:
         return state.size >= segments.FULL and self._place.head.common is not None
 
     def _open_segment(self, name: str) -> bool:
-        """Open a segment for appending, if it is there and not open."""
+        """Open a segment for appending, if it exists and is not open."""
         node, current = self.segments.node_of(name), self.segments.open
         if node is None:
             return False
@@ -383,10 +383,10 @@ class Stream:
         return True
 
     def _continue(self, state: WriterState, mark: Mark, size: int) -> WriterState:
-        """The segment is not as the header has it: go on after what is whole in it, or give it up (segment 0).
+        """The segment differs from the header: continue after its last complete line, or abandon it (segment 0).
 
-        Whole lines beyond the header were written by a process that died before it could store it. Bytes that are no
-        line were never acknowledged: nobody else can be writing, so they are a torn tail (I5).
+        Complete lines beyond the header were written by a process that died before it stored the header. Bytes that
+        are no line were never acknowledged: nobody else can be writing, so they are a torn tail (I5).
         """
         segment = self.segments.open
         assert segment is not None
@@ -408,14 +408,14 @@ class Stream:
         return end.endswith(state.sum.encode() + b'"}\n')
 
     def _new_segment(self, state: WriterState, token: str, index: str) -> WriterState:
-        """Open the next segment. Its name is durable before anybody can append to it (I3)."""
+        """Create the next segment. Its name is durable before anybody can append to it (I3)."""
         self._close_segment()
         if state.segment > 0:
-            # Who wrote the last line of the segment before may still wait for its sync: no later commit goes ahead.
+            # The last line of the previous segment may still wait for its sync: no later commit may overtake it.
             self._sync_closed(segments.name_of(self.stream, state.writer, state.segment))
         number = self._next_number(state)
         created = self.segments.create(segments.name_of(self.stream, state.writer, number))
-        pins.keep(self._place, self.stream, created.path)
+        pins.pin_segment(self._place, self.stream, created.path)
         durable.fsync_dirs(self._fs, self.segments.folder, os.path.dirname(self._place.root))
         state = state.replace(
             segment=number,
@@ -435,20 +435,20 @@ class Stream:
         return max(state.highest, *own, 0) + 1
 
     def take_number(self, old: str) -> str:
-        """The path of a new own segment, for the commits of an old one that are brought back: with its lines in
-        another column, so that git does not take one for the other. The caller holds the lock."""
+        """The path of a new own segment for the restored commits of an old one: its lines begin in another column, so
+        that git does not match the two. The caller holds the lock."""
         state = self._load_state(self.segments.read(None).cursor)
         if state.segment < 0:
             state = self._rewrite_unsynced(state)
         number = self._next_number(state)
-        number += segments.is_alike(self.stream, old, segments.name_of(self.stream, state.writer, number))
+        number += segments.same_column(self.stream, old, segments.name_of(self.stream, state.writer, number))
         self._store_state(state.replace(segment=0, highest=number))
         return self.segments.path_of(segments.name_of(self.stream, state.writer, number))
 
     # -- recovery -----------------------------------------------------------------------------------------
 
     def recover(self) -> None:
-        """Before the stream is used: replay the journals that dead processes, or this one before an error, left."""
+        """Before the stream is used: replay journals left by dead processes, or by this one after an error."""
         self._recovered = True
         try:
             self._pending = self._replay()
@@ -459,7 +459,7 @@ class Stream:
     def _replay(self) -> tuple[Fault, ...]:
         from holdfast.store.files import replay
 
-        paths = replay.waiting(self._place, flat(self.stream))
+        paths = replay.journals_of(self._place, flat(self.stream))
         if not paths:
             return ()
         try:
@@ -467,17 +467,17 @@ class Stream:
                 state = self.lock.peek()
                 if state is not None and state.segment < 0:
                     self._rewrite_unsynced(state)
-                replay.take_over(self._place, self, paths)
+                replay.replay_journals(self._place, self, paths)
         except OSError as error:
             if error.errno not in _READ_ONLY:
                 raise
-            return replay.left(self._place, self.stream, paths)
+            return replay.pending_faults(self._place, self.stream, paths)
         return ()
 
     def sync_segment(self, name: str, fd: int) -> None:
-        """Sync a segment. If that fails, nobody appends to it again, and nothing that is only in it counts as stored,
-        until its bytes were written once more, to a new file: the kernel may have marked the lost pages clean, and a
-        second sync that succeeds proves nothing (I7)."""
+        """Sync a segment. If that fails, nobody appends to it again, and nothing that is only in it counts as stored
+        until its bytes were rewritten to a new file: the kernel may have marked the lost pages clean, and a second
+        sync that succeeds proves nothing (I7)."""
         try:
             self._fs.sync(fd)
         except OSError:
@@ -490,15 +490,15 @@ class Stream:
         try:
             fd = self._fs.open(self.segments.path_of(name), os.O_RDONLY)
         except FileNotFoundError:
-            return  # gone with a checkout
+            return  # removed by a checkout
         try:
             self.sync_segment(name, fd)
         finally:
             self._fs.close(fd)
 
     def _sync_failed(self, name: str) -> None:
-        """Store that a segment has to be written once more, and do it if that can be done now. Where a power cut took
-        the header, a new one says only this: its writer has forgotten all else, and takes a new name."""
+        """Record that a segment has to be rewritten, and rewrite it now if possible. If a power cut took the header, a
+        new one records only this: the writer has lost its other state, and takes a new identity."""
         writer = segments.writer_of(name)
         state = self.lock.peek() or WriterState(writer)
         try:
@@ -509,20 +509,20 @@ class Stream:
             else:
                 self._rewrite(self.segments.path_of(name))
         except OSError:
-            pass  # the header says that it still has to be done
+            pass  # the header records that it still has to be done
 
     def _rewrite_unsynced(self, state: WriterState) -> WriterState:
-        """Write the segment whose sync failed once more, so that what is read in it is also on the disk."""
+        """Rewrite the segment whose sync failed, so that what can be read in it is also on the disk."""
         self._rewrite(self.segments.path_of(segments.name_of(self.stream, state.writer, -state.segment)))
         state = state.replace(segment=0)
-        self.lock.store(state)  # which does not mean that it was compared with the segments
+        self.lock.store(state)  # not yet compared with the segments
         return state
 
     def _rewrite(self, path: str) -> None:
         try:
             data = durable.read_whole(self._fs, path)
         except FileNotFoundError:
-            return  # gone with a checkout: nothing in it can be repeated
+            return  # removed by a checkout: no operation in it can be repeated
         durable.replace(self._fs, path, data, tag=self._place.tag, durable=True)
 
     # -- closing ------------------------------------------------------------------------------------------
@@ -533,7 +533,7 @@ class Stream:
             self._recovered = False
 
     def _close_segment(self) -> None:
-        """Close the open segment. What of it is in the journal alone is synced first."""
+        """Close the open segment. What is only in the journal is synced first."""
         if self.segments.open is not None:
             if self.journal.is_used:
                 self._flush()
@@ -541,7 +541,7 @@ class Stream:
             self.journal.safe = 0
 
     def close(self) -> None:
-        """Close all files. The handle can be used again: it reopens them."""
+        """Close all files. The handle stays usable: it reopens them."""
         try:
             self._close_segment()
         except OSError:

@@ -1,4 +1,4 @@
-"""Looking over a SQLite database: its pages, its references, and every line of every stream."""
+"""Checking a SQLite database: its pages, its references, and every line of every stream."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NEXT = "SELECT seq, id, op, line FROM commits WHERE stream = ? AND seq > ? ORDE
 
 
 def faults_of(rows: Rows) -> list[Fault]:
-    """Everything that is wrong, named by table and row."""
+    """Everything that is wrong, with table and row."""
     found = []
     try:
         for (text,) in rows("PRAGMA quick_check"):
@@ -38,7 +38,7 @@ def faults_of(rows: Rows) -> list[Fault]:
 
 
 def repaired(rows: Rows, found: list[Fault]) -> list[Fault]:
-    """The faults again, after putting right the columns, which only repeat what their lines say."""
+    """The faults that remain after resetting the id and op columns from their lines."""
     inconsistent = {fault.where: fault for fault in found if fault.kind == faults.WRONG_COLUMNS}
     for number, stream in rows("SELECT number, name FROM streams ORDER BY name"):
         for seq, _, _, line in _commits(rows, number):

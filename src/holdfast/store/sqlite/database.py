@@ -1,8 +1,8 @@
-"""The file of the SQLite engine: recognising, making, opening and migrating it.
+"""The file of the SQLite engine: recognising, creating, opening and migrating it.
 
-A database comes into being whole: it is built under another name and renamed, so that a file at the real name
-is either a complete database of ours or not ours at all. That is decided from its first bytes, or from those that
-its write-ahead log has for it, before SQLite gets to touch it.
+A database is created atomically: it is built under another name and renamed, so that a file at the real name
+is either a complete holdfast database or not ours at all. That is decided from its first bytes, or from the copy
+in its write-ahead log, before SQLite touches the file.
 """
 
 from __future__ import annotations
@@ -34,31 +34,31 @@ _BUSY_SECONDS = 30.0
 _DAMAGED = frozenset([sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT])
 _FORBIDDEN = frozenset([sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH])
 _NOT_BEGUN = _FORBIDDEN | {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
-"""Said before anything is written, so also a statement that would have committed has not."""
+"""Errors raised before anything is written, so a statement that would have committed has not."""
 _PRAGMAS = (
     "PRAGMA synchronous=FULL",
     "PRAGMA foreign_keys=ON",
-    "PRAGMA secure_delete=ON",  # what is forgotten must not linger in free pages
+    "PRAGMA secure_delete=ON",  # removed data must not remain in free pages
     "PRAGMA trusted_schema=OFF",
     "PRAGMA fullfsync=ON",  # macOS: plain fsync leaves data in the drive's cache
     "PRAGMA checkpoint_fullfsync=ON",
 )
 
 LOOKING = allocate_lock()
-"""Held while a database is looked at by opening its file, and while one comes into use."""
+"""Held while a database file is opened for inspection, and while a connection is made."""
 _in_use: dict[tuple[int, int], int] = {}
-"""Connections of this process, by device and inode. Closing any handle on a file gives up all POSIX locks that the
-process has on it, and SQLite's connections rely on theirs: a file in use must not be opened and closed."""
+"""Connections of this process, by device and inode. Closing any handle on a file releases all POSIX locks that
+the process has on it, and SQLite relies on its locks: never open and close a file that is in use."""
 
 
 def is_ours(fs: FileSystem, path: str) -> bool:
-    """Whether a database of ours is at ``path``; False if nothing is. Anything else is refused untouched."""
+    """Whether a holdfast database is at ``path``; False if nothing is. Anything else is refused untouched."""
     with LOOKING:
         return _is_ours(fs, path)
 
 
-def use(fs: FileSystem, path: str) -> tuple[int, int]:
-    """Say that a connection to a database of ours is about to be made; returns what ``leave`` must be told."""
+def register(fs: FileSystem, path: str) -> tuple[int, int]:
+    """Register a connection that is about to be opened; returns the argument for ``leave``."""
     with LOOKING:
         found = fs.stat(path)
         file = found.st_dev, found.st_ino
@@ -66,8 +66,8 @@ def use(fs: FileSystem, path: str) -> tuple[int, int]:
         return file
 
 
-def leave(file: tuple[int, int]) -> None:
-    """Say that a connection has been closed."""
+def unregister(file: tuple[int, int]) -> None:
+    """Unregister a closed connection."""
     with LOOKING:
         _in_use[file] -= 1
         if not _in_use[file]:
@@ -82,7 +82,7 @@ def _is_ours(fs: FileSystem, path: str) -> bool:
         if found.st_size == 0:
             return False
         if (found.st_dev, found.st_ino) in _in_use:
-            return True  # it was looked at before
+            return True  # inspected before
         fd = fs.open(path, os.O_RDONLY)
         try:
             header = fs.read(fd, _HEADER, 0)
@@ -92,7 +92,7 @@ def _is_ours(fs: FileSystem, path: str) -> bool:
         return False
     except OSError as error:
         raise unavailable(path, error) from error
-    if not _fits(header):
+    if not _is_compatible(header):
         header = _header_in_log(fs, path) or header
     if not header.startswith(_MAGIC) or len(header) < _HEADER:
         raise Damaged(f"{path} is not a SQLite database; nothing was changed.")
@@ -105,17 +105,17 @@ def _is_ours(fs: FileSystem, path: str) -> bool:
     return True
 
 
-def _fits(header: bytes) -> bool:
+def _is_compatible(header: bytes) -> bool:
     """Whether these are the first bytes of a database that this release can open."""
     ours = header[68:72] == APPLICATION.to_bytes(4, "big")
     return header.startswith(_MAGIC) and ours and int.from_bytes(header[60:64], "big") <= newest()
 
 
 def _header_in_log(fs: FileSystem, path: str) -> bytes:
-    """The first bytes of a database as the last transaction in its write-ahead log has them; empty if none has.
+    """The first bytes of a database according to the last transaction in its write-ahead log; empty if none has them.
 
-    A power cut while the log is copied into the database can tear its first page, which SQLite then takes from the
-    log. Whose database it is can be told from there just as well.
+    A power cut during a checkpoint can tear the first page; SQLite then takes it from the log. The log tells just
+    as well whose database it is.
     """
     try:
         fd = fs.open(path + "-wal", os.O_RDONLY)
@@ -140,12 +140,12 @@ def _header_in_log(fs: FileSystem, path: str) -> bytes:
         fs.close(fd)
 
 
-def make(fs: FileSystem, path: str, random: Callable[[int], bytes]) -> None:
-    """Make a new database at ``path``. The caller holds the lock and has seen that there is none."""
+def create(fs: FileSystem, path: str, random: Callable[[int], bytes]) -> None:
+    """Create a new database at ``path``. The caller holds the lock and has checked that there is none."""
     temp = path + "-new"
     for leftover in (temp, temp + "-wal", temp + "-shm", temp + "-journal"):
         with suppress(FileNotFoundError):
-            fs.unlink(leftover)  # of a process that died while making
+            fs.unlink(leftover)  # of a process that died while creating it
     db = connect(temp, "rwc")
     try:
         db.execute("PRAGMA journal_mode=WAL")
@@ -169,7 +169,7 @@ def make(fs: FileSystem, path: str, random: Callable[[int], bytes]) -> None:
 
 
 def connect(path: str, mode: str = "rw") -> sqlite3.Connection:
-    """A connection with every durability setting on; never makes a file unless ``mode`` is ``rwc``."""
+    """A connection with every durability setting on; never creates a file unless ``mode`` is ``rwc``."""
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     db = sqlite3.connect(
         f"file://{quoted}?mode={mode}",
@@ -188,8 +188,7 @@ def connect(path: str, mode: str = "rw") -> sqlite3.Connection:
 
 
 class Preallocation:
-    """When the write-ahead log is lengthened ahead of its use: after some appends, since it costs as much as a few
-    syncs."""
+    """Decides when to preallocate the write-ahead log: after some appends, since it costs as much as a few syncs."""
 
     __slots__ = ("_after", "_left")
 
@@ -197,21 +196,21 @@ class Preallocation:
         self._after = self._left = after
 
     def count(self) -> bool:
-        """One more append; True if the log is to be lengthened with it."""
+        """Count an append; True if the log is to be preallocated with it."""
         if not self._left:
             return False
         self._left -= 1
         return not self._left
 
     def reset(self) -> None:
-        """The log has gone or was cut: count again."""
+        """The log was removed or truncated: count again."""
         self._left = self._after
 
 
 def preallocate_wal(fs: FileSystem, path: str) -> None:
-    """Lengthen the write-ahead log ahead of its use, with zeros, which SQLite takes for no frames and overwrites: then
-    a sync has no new length to write (docs/decisions/0021-append-paths.md). The caller is in a transaction that
-    writes: nobody else appends to the log. If there is no space, it stays as it was."""
+    """Preallocate the write-ahead log with zeros, which SQLite reads as no frames and overwrites: then a sync has no
+    new length to write (docs/decisions/0021-append-paths.md). The caller is in a write transaction, so nobody else
+    appends to the log. If there is no space, the log stays as it was."""
     try:
         fd = fs.open(path + "-wal", os.O_RDWR)
         try:
@@ -222,11 +221,11 @@ def preallocate_wal(fs: FileSystem, path: str) -> None:
                     done = fs.write_at(fd, bytes(_ROOM - size), size)  # on the disk with the next commit
                 finally:
                     if done < _ROOM - size:
-                        fs.truncate(fd, size)  # the last space is for what has to be stored
+                        fs.truncate(fd, size)  # the remaining space is for commits
         finally:
             fs.close(fd)
     except OSError:
-        pass  # only for speed
+        pass  # only an optimisation
 
 
 def newest() -> int:
@@ -241,7 +240,7 @@ def version_of(path: str, db: sqlite3.Connection) -> int:
 
 
 def migrate(path: str, db: sqlite3.Connection) -> None:
-    """Bring an older database up to date, one transaction for each step. The caller holds the lock."""
+    """Migrate an older database, one transaction for each step. The caller holds the lock."""
     for version, script in enumerate(MIGRATIONS, start=2):
         db.execute("BEGIN IMMEDIATE")
         try:
@@ -285,7 +284,7 @@ def _check_version(path: str, version: int) -> None:
 
 
 def translated(error: sqlite3.Error, path: str, *, outcome_unknown: bool) -> HoldfastError:
-    """The error of ours that says what a driver error means; ``outcome_unknown`` while committing."""
+    """The holdfast error for a driver error; ``outcome_unknown`` while committing."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in _DAMAGED:
         return Damaged(f"{path} is damaged: {error}.")
@@ -299,7 +298,7 @@ def translated(error: sqlite3.Error, path: str, *, outcome_unknown: bool) -> Hol
 
 
 def unavailable(path: str, error: Exception) -> HoldfastError:
-    """Of an error that left the database as it was: why it cannot be used, and whether that is forbidden."""
+    """The error for a failure that left the database unchanged: unavailable, or forbidden."""
     reason = error.strerror if isinstance(error, OSError) else str(error)
     forbidden = (
         error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)

@@ -1,8 +1,8 @@
 """The SQLite engine: one file, write-ahead log, every commit synced before it is acknowledged.
 
 URL ``sqlite:///relative/path`` or ``sqlite:////absolute/path``. Commits are rows that hold their exact lines,
-chained within the stream. Writers queue at a kernel lock on ``<file>-lock`` before they begin a transaction:
-SQLite's own waiting is sleeping and trying again, which lets busy writers starve the others.
+chained within the stream. Writers queue on a kernel lock on ``<file>-lock`` before they begin a transaction:
+SQLite's own busy handler sleeps and retries, so busy writers starve the others.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class SqliteStore:
         random: Callable[[int], bytes] = os.urandom,
         room_after: int = 16,
     ) -> None:
-        # Two names of one file must lead to one lock, so links are resolved first.
+        # Two names of one file must use one lock, so symlinks are resolved first.
         self._path = os.path.realpath(path)
         self.capabilities = Capabilities(
             "sqlite", survives_exit=True, survives_power_cut=True, shared=True, url=f"sqlite:///{self._path}"
@@ -64,7 +64,7 @@ class SqliteStore:
         self._file: tuple[int, int] | None = None
         self._queue: int | None = None
         self._writer = ""
-        self._ends: dict[str, tuple[int, str, str]] = {}  # of streams whose last commit is this store's own
+        self._ends: dict[str, tuple[int, str, str]] = {}  # of streams whose last commit this store wrote
         self._data_version = -1
         self._preallocation = database.Preallocation(room_after)
         self._closed = False
@@ -87,7 +87,7 @@ class SqliteStore:
             except HoldfastError:
                 raise
             except BaseException:
-                self._disconnect()  # interrupted: a closed connection blocks nobody
+                self._disconnect()  # interrupted: a closed connection holds no lock
                 raise
 
     def _append_in_turn(
@@ -99,7 +99,7 @@ class SqliteStore:
             if self._preallocation.count():
                 database.preallocate_wal(self._fs, self._path)
             if not done.repeated:
-                self._ends.pop(stream, None)  # until it is known that this is the end
+                self._ends.pop(stream, None)  # until the new end is known
                 self._run("COMMIT", outcome_unknown=True)
                 self._ends[stream] = (*done.cursor, done.commit.id)
             return done
@@ -128,7 +128,7 @@ class SqliteStore:
         return Appended(commit, [seq, commit.sum], seq, repeated=False)
 
     def _fresh_tail(self, stream: str, cursor: Cursor) -> tuple[Tail, str]:
-        """As ``_tail``, without a look at the table if nobody wrote since this store's own last commit."""
+        """Like ``_tail``, but without a query if only this store has written since its last commit."""
         ((data_version,),) = self._rows("PRAGMA data_version")
         if data_version != self._data_version or len(self._ends) > _MOST_ENDS:
             self._ends.clear()
@@ -156,11 +156,11 @@ class SqliteStore:
             return Tail(self._backwards(stream, at), at, version, head, restarted=True, faults=())
 
     def _tail(self, stream: str, cursor: Cursor) -> tuple[Tail, str]:
-        """What is beyond the cursor, and the sum that the next line is chained to."""
+        """The commits after the cursor, and the checksum that the next line is chained to."""
         count, last_sum = place_of(cursor) or (0, "")
         rows: list[Row] = self._rows(statements.FROM, (stream, count))
         if count:
-            # The row that the cursor stands on comes along: it proves the cursor, and tells version and head.
+            # The row at the cursor is included: it proves that the cursor is valid, and gives version and head.
             fits = bool(rows) and rows[0][0] == count and sum_of(rows[0][2]) == last_sum
             if fits and len(rows) == 1:
                 return Tail([], [count, last_sum], count, id_of(rows[0][2]), False, ()), last_sum
@@ -177,14 +177,14 @@ class SqliteStore:
         return Tail(lines, [version, previous], version, head_of(rows[-1]), not fits, faults), previous
 
     def _backwards(self, stream: str, at: Cursor) -> Iterator[bytes]:
-        """The readable lines up to the cursor ``at``, the newest first, a page at a time."""
+        """The readable lines up to the cursor ``at``, newest first, a page at a time."""
         seq, last_sum = at
         while seq > 0:
             with self._lock:
-                # One row more than the page: it proves its follower, and the next page's history.
+                # One row more than the page: it proves the row after it, and the next page starts from it.
                 rows: list[Row] = self._rows(statements.BACK, (stream, seq, _PAGE + 1))
             if not rows or sum_of(rows[0][2]) != last_sum:
-                return  # forgotten while it was being read
+                return  # removed while it was being read
             rows.reverse()
             before: tuple[int, str | None] = (0, GENESIS)
             if len(rows) > _PAGE:
@@ -228,7 +228,7 @@ class SqliteStore:
                 self._run("DELETE FROM streams WHERE name = ?", (stream,))
                 self._run(statements.FORGET_NOTES, (stream + "/", stream + "0", "local/*/" + flat(stream)))
                 self._run("COMMIT", outcome_unknown=True)
-                # The write-ahead log still has the old pages; forgotten means gone from every file.
+                # The write-ahead log still has the old pages; a removed stream must be gone from every file.
                 if self._rows("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]:
                     raise Unavailable(
                         f"{stream} is removed, but a reader of {self._path} holds on to its old pages.",
@@ -260,17 +260,17 @@ class SqliteStore:
             self._disconnect()
 
     def before_fork(self) -> None:
-        """Give up the connection before a fork, and keep all threads waiting until ``after_fork``."""
+        """Close the connection before a fork, and block all threads until ``after_fork``."""
         self._lock.acquire()
         if self._db is None or not self._db.in_transaction:
             self._disconnect()
 
     def after_fork(self) -> None:
-        """Go on after a fork, on either side."""
+        """Resume after a fork, in the parent or the child."""
         self._lock.release()
 
     def _begin(self, *, durable: bool = True) -> None:
-        """Queue, then begin to write; ``_end`` must follow."""
+        """Queue, then begin a write transaction; ``_end`` must follow."""
         db = self._connected()
         if db.in_transaction:
             raise plan_wrote()
@@ -315,7 +315,7 @@ class SqliteStore:
             raise self._failed(error) from error
 
     def _failed(self, error: sqlite3.Error, *, outcome_unknown: bool = False) -> HoldfastError:
-        # After a failed write or sync a connection no longer knows what is on the disk: look afresh.
+        # After a failed write or sync a connection no longer knows what is on the disk: reconnect.
         self._disconnect()
         return database.translated(error, self._path, outcome_unknown=outcome_unknown)
 
@@ -341,10 +341,10 @@ class SqliteStore:
             self._take_turn()
             try:
                 if not database.is_ours(self._fs, self._path):
-                    database.make(self._fs, self._path, self._random)
+                    database.create(self._fs, self._path, self._random)
             finally:
                 self._fs.lock(self._queue, LOCK_UN)  # type: ignore[arg-type]
-        self._file = database.use(self._fs, self._path)
+        self._file = database.register(self._fs, self._path)
         self._db = db = database.connect(self._path)
         if database.version_of(self._path, db) < database.newest():
             self._take_turn()
@@ -359,14 +359,14 @@ class SqliteStore:
 
     def _disconnect(self) -> None:
         self._ends.clear()
-        self._preallocation.reset()  # who is the last to leave takes the write-ahead log away
+        self._preallocation.reset()  # the last connection to close removes the write-ahead log
         db, self._db = self._db, None
         file, self._file = self._file, None
         queue, self._queue = self._queue, None
         if db is not None:
-            with suppress(sqlite3.Error):  # the reason why it is being dropped has been told already
+            with suppress(sqlite3.Error):  # the cause was already reported
                 db.close()
         if file is not None:
-            database.leave(file)
+            database.unregister(file)
         if queue is not None:
             self._fs.close(queue)

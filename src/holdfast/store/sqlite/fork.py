@@ -1,4 +1,4 @@
-"""Forks: SQLite's connections must not cross one. Each store goes to rest before it, and both sides connect afresh."""
+"""Forks: a SQLite connection must not cross one. Each store closes its own before, and both sides reconnect after."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _resting: list[list[SqliteStore]] = []
 
 
 def watch(store: SqliteStore) -> None:
-    """Have a store go to rest at every fork, as long as it is used."""
+    """Close a store's connection at every fork, for as long as the store is used."""
     _open_stores.add(store)
 
 
@@ -24,7 +24,7 @@ def _before_fork() -> None:
     stores = sorted(_open_stores, key=id)
     for store in stores:
         store.before_fork()
-    database.LOOKING.acquire()  # of another thread: nobody would give it back in the child
+    database.LOOKING.acquire()  # if another thread held it, the child could never release it
     _resting.append(stores)
 
 

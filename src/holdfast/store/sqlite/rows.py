@@ -1,4 +1,4 @@
-"""Rows of commits: which of their lines can be read, and how people are told about the others."""
+"""Rows of commits: which lines are readable, and how unreadable ones are reported."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from holdfast.core.codec import fault_of, id_of, looks_right, sum_of, verify_cha
 from holdfast.store.protocol import Fault
 
 Row = tuple[int, str, bytes]
-"""Place in the stream, id, line."""
+"""Position in the stream, id, line."""
 
 
 def checked(
     stream: str, rows: list[Row], seq: int, previous: str | None
 ) -> tuple[list[bytes], tuple[Fault, ...]]:
-    """The readable lines of rows that follow row ``seq``, whose sum is ``previous``, and what is wrong."""
+    """The readable lines of the rows after row ``seq``, whose checksum is ``previous``, and what is wrong."""
     lines, faults = [], []
     for number, _, line in rows:
         if number != seq + 1:
@@ -36,19 +36,19 @@ def _missing(stream: str, first: int, last: int) -> Fault:
 
 
 def damaged(stream: str, seq: int, problem: str) -> Fault:
-    """A row whose line cannot be read."""
+    """The fault for a row whose line cannot be read."""
     from holdfast.store.faults import DAMAGED_LINE
 
     return Fault(DAMAGED_LINE, stream, row(stream, seq), {"problem": problem, "used": False})
 
 
 def head_of(last: Row) -> str:
-    """The id of a stream's last row: its line has it, the column only stands in for a damaged line."""
+    """The id of a stream's last row: from its line, or from the column if the line is damaged."""
     return id_of(last[2]) if looks_right(last[2]) else last[1]
 
 
 def is_text(op: str) -> bool:
-    """Whether an operation id can have been stored; encoding refuses one with half a surrogate pair."""
+    """Whether an operation id can have been stored: a lone surrogate cannot be encoded."""
     try:
         return op.isascii() or bool(op.encode())
     except UnicodeEncodeError:
@@ -56,5 +56,5 @@ def is_text(op: str) -> bool:
 
 
 def row(stream: str, seq: int) -> str:
-    """How the row of a commit is named to people."""
+    """How messages name the row of a commit."""
     return f"table commits, stream {stream}, row {seq}"

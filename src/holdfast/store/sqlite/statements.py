@@ -20,5 +20,5 @@ VALUES ((SELECT number FROM streams WHERE name = ?), ?, ?, ?, ?)
 """
 PUT = "INSERT INTO notes (name, data) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET data = excluded.data"
 FORGET_NOTES = (
-    "DELETE FROM notes WHERE (name >= ? AND name < ?) OR name GLOB ?"  # "0" is the letter after "/"
+    "DELETE FROM notes WHERE (name >= ? AND name < ?) OR name GLOB ?"  # "0" is the character after "/"
 )

@@ -1,1 +1,1 @@
-"""Exports: what the log and the state hold, in formats that other tools and habits know. Pure functions."""
+"""Exports: the log and the state in other tools' formats. Pure functions."""

@@ -1,4 +1,4 @@
-"""``session-decisions-index.yaml``: what to know of the decisions before going on.
+"""``session-decisions-index.yaml``: the decisions to know before continuing.
 
 The format is a curated window, not the whole chain: ``standing_orders`` (always active) and ``recent`` decisions. Here
 ``unsettled`` stands between the two, and the counts say how many there are in all. Long texts are shortened as in the

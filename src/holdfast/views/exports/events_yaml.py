@@ -3,7 +3,7 @@
 The format is an append-only list under ``events``. Each entry has ``date`` and ``time`` (UTC), ``type``, ``agent``
 (who did it), ``commit``, ``ref`` (the file or thing that the event is about, or null), ``summary`` (one line) and
 ``backrefs`` (other things that it names). Here ``commit`` is the id of the commit in holdfast's log, and ``data``
-beside it is the whole event, so that nothing is shortened.
+next to it is the whole event, so that nothing is shortened.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _summary(kind: str, event: Event) -> str:
 
 
 def _named(data: dict[str, Any], ref: object) -> list[str]:
-    """The short ids that stand in an event's data beside the one it is about."""
+    """The other short ids in an event's data."""
     named = []
     for value in data.values():
         for text in value if isinstance(value, list) else [value]:

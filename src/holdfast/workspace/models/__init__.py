@@ -1,10 +1,10 @@
 """Read models: what a program reads of a session, a project or a person.
 
-All of them are frozen dataclasses of plain values: they are detached from the handle that gave them, compare by
-value and may be passed between threads. Times are aware ``datetime`` values in UTC.
+All of them are frozen dataclasses of plain values: they are detached from their handle, compare by value and may be
+passed between threads. Times are aware ``datetime`` values in UTC.
 
 The state of a stream is bounded. It keeps everything that is open, the last few things that were closed, and counts.
-A long text is kept as its first 600 characters. ``log()`` has the whole history, with every text in full.
+Long texts are truncated to 600 characters. ``log()`` has the whole history, with every text in full.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What everything with a short id has."""
+    """The fields of everything with a short id."""
 
     id: str
     at: datetime
@@ -75,7 +75,7 @@ class Collection(Generic[E]):
     open: tuple[E, ...]
     """Everything that is open, oldest first."""
     recent: tuple[E, ...]
-    """The last ten that were closed, oldest first. Older ones are in the log alone."""
+    """The last ten that were closed, oldest first. Older ones are only in the log."""
     opened: int
     """How many there have ever been."""
     closed: int
@@ -105,7 +105,7 @@ class Decision(Entry):
     text: str
     because: str
     action: str | None
-    """What was going to be done."""
+    """The intended action."""
     alternatives: tuple[str, ...]
     revisit_when: str | None
     loop: str | None
@@ -115,7 +115,7 @@ class Decision(Entry):
     supersedes: str | None
     superseded_by: str | None
     outcome: str | None = None
-    """How it turned out; None as long as it is unsettled."""
+    """How it turned out; None while it is unsettled."""
     ok: bool | None = None
     settled_at: datetime | None = None
     settled_by: str | None = None

@@ -1,4 +1,4 @@
-"""What is read of a project."""
+"""Read models of a project."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holdfast.workspace.models.base import Closing, Entry, JsonObject
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BacklogItem(Entry):
-    """What the project wants done."""
+    """Something that the project wants done."""
 
     title: str
     priority: str
@@ -21,7 +21,7 @@ class BacklogItem(Entry):
     tags: tuple[str, ...]
     depends_on: tuple[str, ...]
     outcome: str | None = None
-    """``done`` or ``dropped``; None as long as it is open."""
+    """``done`` or ``dropped``; None while it is open."""
     result: str | None = None
     closed_at: datetime | None = None
     closed_by: str | None = None
@@ -46,7 +46,7 @@ class Fact(Entry):
 
     text: str
     check: JsonObject | None
-    """What must be true of the world for the fact to hold."""
+    """What must be true for the fact to hold."""
     outcome: str | None = None
     reason: str | None = None
     closed_at: datetime | None = None

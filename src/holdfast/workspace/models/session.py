@@ -1,4 +1,4 @@
-"""What is read of a session."""
+"""Read models of a session."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Task(Entry):
     """``pending``, ``working`` or ``blocked``; the last one before it was closed."""
     depends_on: tuple[str, ...]
     blocked_by: str | None
-    """Why it cannot go on."""
+    """Why it is blocked."""
     started: datetime | None
     outcome: str | None = None
-    """``done`` or ``skipped``; None as long as it is open."""
+    """``done`` or ``skipped``; None while it is open."""
     result: str | None = None
     reason: str | None = None
     """Why it was skipped."""
@@ -32,13 +32,13 @@ class Task(Entry):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan(Entry):
-    """A plan that waits for approval, or was approved, rejected or superseded."""
+    """A plan that is pending, or was approved, rejected or superseded."""
 
     title: str
     text: str
     revision: int
     outcome: str | None = None
-    """``approved``, ``rejected`` or ``superseded``; None as long as it waits."""
+    """``approved``, ``rejected`` or ``superseded``; None while it is pending."""
     reason: str | None = None
     closed_at: datetime | None = None
     closed_by: str | None = None
@@ -77,7 +77,7 @@ class Risk(Entry):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocker(Entry):
-    """What keeps the whole session from going on."""
+    """What blocks the whole session."""
 
     text: str
     outcome: str | None = None
@@ -88,7 +88,7 @@ class Blocker(Entry):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextAction(Entry):
-    """What to do first when the work goes on."""
+    """What to do first when the work continues."""
 
     text: str
     outcome: str | None = None
@@ -122,7 +122,7 @@ class PhaseVisit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phases:
-    """Where a session stands in its workflow."""
+    """The workflow of a session: its phases and history."""
 
     current: str | None
     declared: tuple[str, ...]
@@ -138,7 +138,7 @@ class Phases:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discussion:
-    """A fork from the work, and where it returns to."""
+    """A discussion, and the place in the work that it returns to."""
 
     topic: str
     return_to: Mapping[str, str | None]
@@ -178,7 +178,7 @@ class Recovery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """How far the work had come."""
+    """The progress of the work at one time."""
 
     message: str
     last_completed: str | None
@@ -195,7 +195,7 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handoff(Entry):
-    """Work that was handed on, and who has claimed it."""
+    """Work that was handed off, and who has claimed it."""
 
     message: str | None
     claimed_by: str | None
@@ -207,11 +207,11 @@ class Handoff(Entry):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """A message of the conversation, or what a tool answered."""
+    """A message of the conversation, or a tool's answer."""
 
     role: str
     text: str
-    """The first 2,000 characters; ``Session.recent`` gives the whole text."""
+    """The first 2,000 characters; ``Session.recent`` returns the whole text."""
     at: datetime
     by: str
     origin: str
@@ -222,16 +222,16 @@ class Message:
     size: int | None = None
     hash: str | None = None
     cut: bool = False
-    """The file with the whole text is missing or was changed: this is the beginning of the text."""
+    """The file with the whole text is missing or was changed: this is the first part of the text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """A text that stands for the messages before it."""
+    """A text that replaces the messages before it."""
 
     text: str
     covers: int
-    """How many messages it stands for."""
+    """How many messages it replaces."""
     at: datetime
     by: str
     origin: str
@@ -250,7 +250,7 @@ class Messages:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """A file that matters to the session, as it was when it was referred to."""
+    """A file that matters to the session, with its size and hash when it was referred to."""
 
     path: str
     kind: str
@@ -265,7 +265,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StaleFile:
-    """A file that the session refers to and that is no longer as it was."""
+    """A referenced file that has changed."""
 
     path: str
     kind: str
@@ -300,7 +300,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchClaim:
-    """An item of a batch that a worker is at."""
+    """An item of a batch that a worker has claimed."""
 
     item: int
     claimant: JsonObject
@@ -330,7 +330,7 @@ class BatchFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch(Entry):
-    """A list of items, each of which is to be done once."""
+    """A list of items, each to be done once."""
 
     title: str
     total: int
@@ -344,7 +344,7 @@ class Batch(Entry):
     sequence: bool
     runs: int
     command: tuple[str, ...] | None
-    """The words of the command of the last run: kept to be shown, never run."""
+    """The words of the last run's command: stored to be shown, never run."""
     repeated: int
     """How many items were done twice, by two clones."""
     running: tuple[BatchClaim, ...]
@@ -353,7 +353,7 @@ class Batch(Entry):
     failures: tuple[BatchFailure, ...]
     """The last few."""
     outcome: str | None = None
-    """``complete`` or ``abandoned``; None as long as it is open."""
+    """``complete`` or ``abandoned``; None while it is open."""
     reason: str | None = None
     closed_at: datetime | None = None
     closed_by: str | None = None
@@ -361,7 +361,7 @@ class Batch(Entry):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegalReview:
-    """What was reviewed, and what came of it."""
+    """What was reviewed, and the result."""
 
     id: str
     text: str
@@ -391,7 +391,7 @@ class Compaction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compactions:
-    """How often an agent's context was compacted, and the last time."""
+    """How often an agent's context was compacted, and the last compaction."""
 
     last: Compaction | None
     count: int

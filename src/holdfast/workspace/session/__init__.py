@@ -24,16 +24,16 @@ class Session(DecisionCommands, Work, Concerns, Context, Lifecycle, Handle, Sess
 
     @property
     def user(self) -> str:
-        """Whose session it is."""
+        """The owner of the session."""
         return owner(self.stream)
 
     @property
     def name(self) -> str:
-        """``user/id``: what ``Workspace.session`` takes and ``Workspace.sessions`` gives."""
+        """``user/id``: what ``Workspace.session`` takes and ``Workspace.sessions`` returns."""
         return f"{self.user}/{self.id}"
 
     def read(self, at: int | str | None = None) -> SessionState:
-        """The state at one version, so that what is read of it belongs together.
+        """The state at one version, so that values read from it are consistent.
 
         ``at`` is a version (the first N commits) or a timestamp (ISO 8601, UTC); without it, the newest.
         """

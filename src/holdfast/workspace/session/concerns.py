@@ -9,7 +9,7 @@ from holdfast.workspace.receipt import Receipt
 if TYPE_CHECKING:
     from holdfast.workspace.handle import Handle as Base
 else:
-    Base = object  # whoever takes these commands in is a handle itself
+    Base = object  # the class that mixes this in is a handle
 
 
 class Concerns(Base):
@@ -20,13 +20,13 @@ class Concerns(Base):
     def add_loop(
         self, title: str, *, context: str | None = None, op: str | None = None, expect: int | None = None
     ) -> Receipt:
-        """Keep an open question."""
+        """Add an open question."""
         return self.commit(
             lambda state, mint: concepts.loop.add(state, mint, title, context), op=op, expect=expect
         )
 
     def explore_loop(self, loop: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
-        """Begin to look into a question."""
+        """Start to explore a question."""
         return self.commit(lambda state, mint: concepts.loop.explore(state, loop), op=op, expect=expect)
 
     def close_loop(
@@ -39,7 +39,7 @@ class Concerns(Base):
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
-        """Answer a question. With ``decide`` the same commit makes a decision of it, linked both ways."""
+        """Answer a question. With ``decide`` the same commit records a decision, linked both ways."""
         return self.commit(
             lambda state, mint: concepts.loop.close(state, mint, loop, outcome, decide, because),
             op=op,
@@ -59,25 +59,25 @@ class Concerns(Base):
     def close_risk(
         self, which: str, outcome: str, *, op: str | None = None, expect: int | None = None
     ) -> Receipt:
-        """A risk is no more, and why."""
+        """Close a risk, with a reason."""
         return self.commit(
             lambda state, mint: concepts.risk.close(state, which, outcome), op=op, expect=expect
         )
 
     def add_blocker(self, text: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
-        """Name something that keeps the work from going on."""
+        """Add something that blocks the work."""
         return self.commit(lambda state, mint: concepts.blocker.add(state, mint, text), op=op, expect=expect)
 
     def close_blocker(
         self, which: str, outcome: str, *, op: str | None = None, expect: int | None = None
     ) -> Receipt:
-        """A blocker is out of the way, and how."""
+        """Close a blocker, and say how."""
         return self.commit(
             lambda state, mint: concepts.blocker.close(state, which, outcome), op=op, expect=expect
         )
 
     def add_next(self, text: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
-        """Name something to do next."""
+        """Add a next action."""
         return self.commit(
             lambda state, mint: concepts.next_action.add(state, mint, text), op=op, expect=expect
         )
@@ -85,7 +85,7 @@ class Concerns(Base):
     def finish_next(
         self, which: str, outcome: str | None = None, *, op: str | None = None, expect: int | None = None
     ) -> Receipt:
-        """A next action has been done."""
+        """Mark a next action as done."""
         return self.commit(
             lambda state, mint: concepts.next_action.finish(state, which, outcome), op=op, expect=expect
         )
@@ -99,7 +99,7 @@ class Concerns(Base):
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
-        """Something went wrong; with what was tried, and the remedy if it is known already."""
+        """Record an error, with what was tried, and the remedy if it is already known."""
         return self.commit(
             lambda state, mint: concepts.error.add(state, mint, text, tried, remedy), op=op, expect=expect
         )
@@ -107,7 +107,7 @@ class Concerns(Base):
     def remedy_error(
         self, which: str, remedy: str, *, op: str | None = None, expect: int | None = None
     ) -> Receipt:
-        """What was done about an error."""
+        """Record the remedy for an error."""
         return self.commit(
             lambda state, mint: concepts.error.close(state, which, remedy), op=op, expect=expect
         )
@@ -115,7 +115,7 @@ class Concerns(Base):
     def legal_review(
         self, text: str, *, outcome: str, op: str | None = None, expect: int | None = None
     ) -> Receipt:
-        """Keep what was reviewed and what came of it."""
+        """Record what was reviewed, and the result."""
         return self.commit(
             lambda state, mint: concepts.legal.add(state, mint, text, outcome), op=op, expect=expect
         )

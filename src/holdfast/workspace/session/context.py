@@ -10,11 +10,11 @@ from holdfast.workspace.secrets_filter import passed_text
 
 if TYPE_CHECKING:
     from holdfast.core.concepts.message import ContextFile
-    from holdfast.workspace.attachments import Beside
+    from holdfast.workspace.attachments import Attachments
     from holdfast.workspace.handle import Handle as Base
     from holdfast.workspace.models import Message, StaleFile
 else:
-    Base = object  # whoever takes these commands in is a handle itself
+    Base = object  # the class that mixes this in is a handle
 
 _FILE_CAP = 20_000_000
 
@@ -33,16 +33,16 @@ class Context(Base):
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
-        """Keep a message of a conversation, or what a tool answered. A long text becomes a context file first."""
+        """Record a message of a conversation, or a tool's answer. A long text becomes a context file first."""
         concepts.message.check(role, text, tool)
         if len(text) <= concepts.message.LONG:
             return self.commit(
                 lambda state, mint: concepts.message.add(state, role, text, tool), op=op, expect=expect
             )
-        text, told = passed_text(self, text, "message.added.text")  # before it is written anywhere
+        text, allowed = passed_text(self, text, "message.added.text")  # before it is written anywhere
         file = self._context_file(text)
         return self.commit(
-            lambda state, mint: concepts.message.add(state, role, text, tool, file) + told,
+            lambda state, mint: concepts.message.add(state, role, text, tool, file) + allowed,
             op=op,
             expect=expect,
         )
@@ -50,15 +50,15 @@ class Context(Base):
     def summarize(
         self, text: str, *, keep: int = 0, op: str | None = None, expect: int | None = None
     ) -> Receipt:
-        """Put a summary in the place of all messages but the last ``keep``, and of the summary before it."""
+        """Replace all messages but the last ``keep``, and the previous summary, with a summary."""
         return self.commit(
             lambda state, mint: concepts.message.summarize(state, text, keep), op=op, expect=expect
         )
 
     def recent(self, n: int = 20, *, full: bool = True) -> list[Message]:
-        """The last ``n`` messages that no summary stands for, oldest first; with ``full``, long ones come whole.
+        """The last ``n`` messages that no summary covers, oldest first; with ``full``, long ones are complete.
 
-        A message whose file is gone or changed has its beginning, and ``cut`` is true.
+        A message whose file is missing or changed has its first part, and ``cut`` is true.
         """
         from holdfast.workspace.entries import recent_messages
         from holdfast.workspace.models import Message
@@ -66,7 +66,7 @@ class Context(Base):
         return [build(Message, message) for message in recent_messages(self, n, full=full)]
 
     def _context_file(self, text: str) -> ContextFile | None:
-        """The text as a durable file of the session; None where the store has no folders and the log keeps it all."""
+        """The text as a durable file of the session; None if the store has no folders and the log keeps it all."""
         files = self.files
         if files.session is None:
             return None
@@ -88,7 +88,7 @@ class Context(Base):
     # -- files -------------------------------------------------------------------------------------------
 
     @property
-    def files(self) -> Beside:
+    def files(self) -> Attachments:
         """Internal: the files that the session can refer to."""
         return self.workspace.files(self.stream)
 
@@ -105,7 +105,7 @@ class Context(Base):
         )
 
     def unrefer(self, path: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
-        """Refer to a file no longer; the file itself is left alone."""
+        """Drop a reference to a file; the file itself is left alone."""
 
         def rule(state: dict[str, Any], mint: Any) -> list[Any]:
             known = state["references"]["open"]
@@ -114,7 +114,7 @@ class Context(Base):
         return self.commit(rule, op=op, expect=expect)
 
     def stale(self) -> list[StaleFile]:
-        """Every file that the session refers to and that is no longer as it was."""
+        """Every referenced file that has changed."""
         from holdfast.workspace.entries import stale_files
         from holdfast.workspace.models import StaleFile
 
@@ -125,7 +125,7 @@ class Context(Base):
     def set_budget(
         self, total: int, *, zones: list[int] | None = None, op: str | None = None, expect: int | None = None
     ) -> Receipt:
-        """Say how many tokens there are; ``zones`` are the percentages where deliberate, warning and stop begin."""
+        """Set the token budget; ``zones`` are the percentages where deliberate, warning and stop begin."""
         return self.commit(
             lambda state, mint: concepts.budget.set_total(state, total, zones), op=op, expect=expect
         )
@@ -139,7 +139,7 @@ class Context(Base):
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
-        """Count an item of the context; the same name again takes the new count."""
+        """Count an item of the context; the same name again replaces its count."""
         return self.commit(
             lambda state, mint: concepts.budget.add(state, name, tokens, included), op=op, expect=expect
         )
@@ -153,7 +153,7 @@ class Context(Base):
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
-        """Count a file of the project, by an estimate of its tokens."""
+        """Count a file of the project, with an estimate of its tokens."""
         from holdfast.core.tokens import estimate
 
         files = self.files
@@ -166,11 +166,11 @@ class Context(Base):
         return self.commit(lambda state, mint: concepts.budget.include(state, name), op=op, expect=expect)
 
     def exclude(self, name: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
-        """Keep an item in the list, but do not count it."""
+        """Keep an item in the list without counting it."""
         return self.commit(lambda state, mint: concepts.budget.exclude(state, name), op=op, expect=expect)
 
     def unspend(self, name: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
-        """Forget an item."""
+        """Remove an item from the list."""
         return self.commit(lambda state, mint: concepts.budget.drop(state, name), op=op, expect=expect)
 
     # -- compactions -------------------------------------------------------------------------------------
@@ -183,6 +183,6 @@ class Context(Base):
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
-        """Count that an agent's context was compacted, and keep the summary."""
+        """Count a compaction of an agent's context, and store the summary."""
         events = concepts.compaction.add(summary, trigger)
         return self.commit(lambda state, mint: events, op=op, expect=expect)

@@ -1,4 +1,4 @@
-"""The life of a session: pause and continue, discuss and return, checkpoints, handoffs, actions."""
+"""The life cycle of a session: pause and continue, discuss and return, checkpoints, handoffs, actions."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from holdfast.core.actions import Action
     from holdfast.workspace.handle import Handle as Base
 else:
-    Base = object  # whoever takes these commands in is a handle itself
+    Base = object  # the class that mixes this in is a handle
 
 
 class Lifecycle(Base):
-    """How a session is interrupted, continued, handed on and completed."""
+    """How a session is interrupted, continued, handed off and completed."""
 
     # -- breaks ------------------------------------------------------------------------------------------
 
@@ -28,9 +28,9 @@ class Lifecycle(Base):
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
-        """Stop for now. ``notes`` are for whoever goes on; ``action`` is what was being done.
+        """Pause. ``notes`` are for the next agent; ``action`` is what was being done.
 
-        The project's folder gets a ``.continue-here.md`` that shows it, until the session goes on.
+        The project's folder gets a ``.continue-here.md`` that shows it, until the session continues.
         """
         receipt = self.commit(
             lambda state, mint: concepts.session.pause(state, notes, action), op=op, expect=expect
@@ -38,25 +38,25 @@ class Lifecycle(Base):
         return self._shown(receipt)
 
     def continue_(self, *, op: str | None = None, expect: int | None = None) -> Receipt:
-        """Take the session up again after a pause, or come back from a discussion."""
+        """Continue the session after a pause, or return from a discussion."""
         receipt = self.commit(lambda state, mint: concepts.session.go_on(state), op=op, expect=expect)
         return self._shown(receipt)
 
     def complete(
         self, outcome: str | None = None, *, op: str | None = None, expect: int | None = None
     ) -> Receipt:
-        """The work is done. What is still open stays open and visible."""
+        """Complete the session. What is still open stays open and visible."""
         receipt = self.commit(
             lambda state, mint: concepts.session.complete(state, outcome), op=op, expect=expect
         )
         return self._shown(receipt)
 
     def stopped(self, action: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
-        """An agent has ended its turn: keep what it did last, for whoever goes on. Nothing else changes."""
+        """Record the end of an agent's turn: what it did last, for the next agent. Nothing else changes."""
         return self.commit(lambda state, mint: concepts.session.stop(action), op=op, expect=expect)
 
     def discuss(self, topic: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
-        """Fork into a discussion; task, focus, status and phase are remembered. One level deep."""
+        """Start a discussion; task, focus, status and phase are saved. One level deep."""
         return self.commit(
             lambda state, mint: concepts.discussion.open_discussion(state, topic), op=op, expect=expect
         )
@@ -64,7 +64,7 @@ class Lifecycle(Base):
     def return_(
         self, summary: str | None = None, *, op: str | None = None, expect: int | None = None
     ) -> Receipt:
-        """End the discussion and come back to the exact place."""
+        """End the discussion and restore task, focus, status and phase."""
         return self.commit(
             lambda state, mint: concepts.discussion.close_discussion(state, summary), op=op, expect=expect
         )
@@ -72,7 +72,7 @@ class Lifecycle(Base):
     def _shown(self, receipt: Receipt) -> Receipt:
         from holdfast.workspace.handover import show_pause
 
-        self._afterwards(lambda: show_pause(self))
+        self._follow_up(lambda: show_pause(self))
         return receipt
 
     # -- checkpoints -------------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ class Lifecycle(Base):
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
-        """Save how far the work has come, and how to go on from there."""
+        """Save the progress of the work, and how to continue from there."""
         steps, names = _listed(pending), _listed(tools)
         return self.commit(
             lambda state, mint: concepts.checkpoint.save(
@@ -110,7 +110,7 @@ class Lifecycle(Base):
     def hand_off(
         self, message: str | None = None, *, op: str | None = None, expect: int | None = None
     ) -> Receipt:
-        """Hand the work on; whoever goes on claims it with ``claim``."""
+        """Hand the work off; the next agent claims it with ``claim``."""
         return self.commit(
             lambda state, mint: concepts.handoff.hand_off(state, mint, message), op=op, expect=expect
         )
@@ -123,10 +123,10 @@ class Lifecycle(Base):
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
-        """Take the handoff on as ``claimant`` (else as the actor of this workspace).
+        """Claim the handoff as ``claimant`` (default: the actor of this workspace).
 
-        A second claimant is refused and told who has it. Claiming again what one has changes nothing: the
-        receipt is that of the first claim, ``repeated``.
+        A second claimant is refused; the error names the first. Claiming again changes nothing: the receipt is that
+        of the first claim, ``repeated``.
         """
         name = claimant if claimant is not None else self.workspace.by
         try:
@@ -149,8 +149,8 @@ class Lifecycle(Base):
     def do(self, action: str, *, op: str | None = None, expect: int | None = None) -> Receipt | str:
         """Run a slash action such as ``/close-loop LOOP-007 They never mix``.
 
-        It is the same call as the method of its own. An action that only shows something is not run: its name
-        (``status`` or ``resume``) comes back instead.
+        It is the same call as the corresponding method. An action that only shows something is not run: its name
+        (``status`` or ``resume``) is returned instead.
         """
         from holdfast.core import actions
 
@@ -167,6 +167,6 @@ def _listed(texts: Iterable[str]) -> list[str]:
 
 
 def _claimed(state: dict[str, Any]) -> Receipt:
-    """The receipt of the claim that is held."""
+    """The receipt of the current claim."""
     held = state["handoff"]
     return Receipt(held["id"], state["commits"], held["claim"], held["claimed_at"], True)

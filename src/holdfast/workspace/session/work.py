@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from holdfast.workspace.handle import Handle as Base
     from holdfast.workspace.models import Batch, Json
 else:
-    Base = object  # whoever takes these commands in is a handle itself
+    Base = object  # the class that mixes this in is a handle
 
 
 class Work(Base):
-    """What is to be done, and how far it has come."""
+    """What is to be done, and its progress."""
 
     # -- goal and status ---------------------------------------------------------------------------------
 
@@ -54,17 +54,17 @@ class Work(Base):
         )
 
     def enter_phase(self, name: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
-        """Go to another phase; refused with the list of what is allowed if the transitions forbid it."""
+        """Enter another phase; refused with the list of what is allowed if the transitions forbid it."""
         return self.commit(lambda state, mint: concepts.phase.enter(state, name), op=op, expect=expect)
 
     def complete_phase(self, *, op: str | None = None, expect: int | None = None) -> Receipt:
-        """The present phase is done: go to the next."""
+        """Complete the present phase and enter the next."""
         return self.commit(lambda state, mint: concepts.phase.complete(state), op=op, expect=expect)
 
     def skip_to_phase(
         self, name: str, because: str, *, op: str | None = None, expect: int | None = None
     ) -> Receipt:
-        """Jump to any declared phase, with the reason."""
+        """Jump to any declared phase, with a reason."""
         return self.commit(
             lambda state, mint: concepts.phase.skip_to(state, name, because), op=op, expect=expect
         )
@@ -79,7 +79,7 @@ class Work(Base):
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
-        """Add a task at the end; it can wait for others."""
+        """Add a task at the end; it can depend on others."""
         needs = list(depends_on)
         return self.commit(
             lambda state, mint: concepts.task.add(state, mint, title, needs), op=op, expect=expect
@@ -88,7 +88,7 @@ class Work(Base):
     def start_task(
         self, task: str | None = None, *, op: str | None = None, expect: int | None = None
     ) -> Receipt:
-        """Begin a task, which makes it the current one; without an id, the next that is ready."""
+        """Start a task, which makes it the current one; without an id, the next that is ready."""
         return self.commit(lambda state, mint: concepts.task.start(state, task), op=op, expect=expect)
 
     def complete_task(
@@ -99,7 +99,7 @@ class Work(Base):
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
-        """A task (the current one, if none is named) is done; the next that is ready becomes the current one."""
+        """Complete a task (default: the current one); the next that is ready becomes the current one."""
         return self.commit(
             lambda state, mint: concepts.task.complete(state, task, result), op=op, expect=expect
         )
@@ -107,23 +107,23 @@ class Work(Base):
     def skip_task(
         self, task: str | None = None, *, reason: str, op: str | None = None, expect: int | None = None
     ) -> Receipt:
-        """A task (the current one, if none is named) will not be done, and why."""
+        """Skip a task (default: the current one), with a reason."""
         return self.commit(lambda state, mint: concepts.task.skip(state, task, reason), op=op, expect=expect)
 
     def block_task(
         self, task: str | None = None, *, reason: str, op: str | None = None, expect: int | None = None
     ) -> Receipt:
-        """Something keeps a task from going on."""
+        """Mark a task as blocked."""
         return self.commit(lambda state, mint: concepts.task.block(state, task, reason), op=op, expect=expect)
 
     def unblock_task(
         self, task: str | None = None, *, op: str | None = None, expect: int | None = None
     ) -> Receipt:
-        """Nothing keeps a task from going on any more."""
+        """Mark a task as no longer blocked."""
         return self.commit(lambda state, mint: concepts.task.unblock(state, task), op=op, expect=expect)
 
     def results(self, of: str | None = None) -> dict[str, str]:
-        """What the completed tasks left behind, in full, in the order in which they were completed.
+        """The results of the completed tasks, in full, in the order of completion.
 
         With ``of``, only of the tasks that this one depends on. If two clones completed a task, the first result
         counts, as in the state.
@@ -162,7 +162,7 @@ class Work(Base):
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
-        """Put a plan up for approval; it may take the place of one that waits."""
+        """Propose a plan for approval; it may replace one that is pending."""
         return self.commit(
             lambda state, mint: concepts.plan.propose(state, mint, title, text, supersedes),
             op=op,
@@ -172,7 +172,7 @@ class Work(Base):
     def edit_plan(
         self, plan: str | None, text: str, *, op: str | None = None, expect: int | None = None
     ) -> Receipt:
-        """Change the text of a plan; None is the only one that waits."""
+        """Change the text of a plan; None is the only pending one."""
         return self.commit(lambda state, mint: concepts.plan.edit(state, plan, text), op=op, expect=expect)
 
     def approve_plan(
@@ -183,7 +183,7 @@ class Work(Base):
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
-        """The plan will be carried out; without an id, the only one that waits."""
+        """Approve a plan; without an id, the only pending one."""
         return self.commit(
             lambda state, mint: concepts.plan.approve(state, plan, reason), op=op, expect=expect
         )
@@ -191,7 +191,7 @@ class Work(Base):
     def reject_plan(
         self, plan: str | None, reason: str, *, op: str | None = None, expect: int | None = None
     ) -> Receipt:
-        """The plan will not be carried out, and why; None is the only one that waits."""
+        """Reject a plan, with a reason; None is the only pending one."""
         return self.commit(
             lambda state, mint: concepts.plan.reject(state, plan, reason), op=op, expect=expect
         )
@@ -209,9 +209,9 @@ class Work(Base):
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
-        """Begin a batch of items (texts or other plain JSON). In a ``sequence`` each item waits for the one before.
+        """Create a batch of items (texts or other plain JSON). In a ``sequence`` each item waits for the one before.
 
-        A failed item is tried again up to ``retries`` times.
+        A failed item is retried up to ``retries`` times.
         """
         listed, finished = list(items), list(done)
         return self.commit(
@@ -225,7 +225,7 @@ class Work(Base):
     def begin_batch(
         self, batch: str, command: Iterable[str] = (), *, op: str | None = None, expect: int | None = None
     ) -> Receipt:
-        """Note that a run of the batch begins, and with what; the command is shown to people and never run."""
+        """Record that a run of the batch begins, and its command, which is shown to people and never run."""
         words = list(command)
         return self.commit(
             lambda state, mint: concepts.batch.begin(state, batch, words), op=op, expect=expect
@@ -244,9 +244,9 @@ class Work(Base):
     def claim_item(
         self, batch: str, claimant: Mapping[str, object], *, dead: Iterable[Mapping[str, object]] = ()
     ) -> int | None:
-        """Take the next item for ``claimant``; None if there is none to take now.
+        """Claim the next item for ``claimant``; None if no item is free now.
 
-        Claims whose claimants are in ``dead`` may be taken over: nobody else can have done so in between.
+        Claims of claimants in ``dead`` may be taken over; this is atomic.
         """
         taken: list[int] = []
         gone = [dict(one) for one in dead]
@@ -274,7 +274,7 @@ class Work(Base):
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
-        """Write down that a claimed item is done; its result is what later items can build on."""
+        """Record that a claimed item is done; later items can use its result."""
         return self.commit(
             lambda state, mint: concepts.batch.finish(state, batch, item, dict(claimant), result),
             op=op,
@@ -291,7 +291,7 @@ class Work(Base):
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
-        """Write down that a claimed item failed, and why."""
+        """Record that a claimed item failed, and why."""
         return self.commit(
             lambda state, mint: concepts.batch.fail(state, batch, item, dict(claimant), reason),
             op=op,
@@ -301,13 +301,13 @@ class Work(Base):
     def release_items(
         self, batch: str, host: str, *, op: str | None = None, expect: int | None = None
     ) -> Receipt:
-        """Give back the items that workers on a host hold which is gone for good."""
+        """Release the items held by workers on a host that is gone for good."""
         return self.commit(
             lambda state, mint: concepts.batch.release(state, batch, host), op=op, expect=expect
         )
 
     def retry_failed(self, batch: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
-        """Give every failed item of a batch all its tries back."""
+        """Reset the tries of every failed item of a batch."""
         return self.commit(lambda state, mint: concepts.batch.retry(state, batch), op=op, expect=expect)
 
     def abandon_batch(
@@ -333,7 +333,7 @@ class Work(Base):
 
     def item_result(self, batch: str, item: int) -> Json:
         """The result of an item that is done, in full, from the log."""
-        # The result is normally near the end. Where clones did items twice, the first in the log counts.
+        # The result is normally near the end. If clones did items twice, the first in the log counts.
         backwards = not self.batch(batch).repeated
         for commit in self.stored_commits(newest_first=backwards):
             for event in commit.events:

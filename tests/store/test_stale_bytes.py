@@ -1,4 +1,4 @@
-"""Old bytes of the file behind the last line: what a power cut can leave, whole lines among them."""
+"""Old bytes after the last line of a segment, as a power cut can leave them, including complete lines."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def segment_in(folder: Path) -> Path:
 )
 @pytest.mark.parametrize("behind", [b"", b"half"], ids=["", "torn"])
 @pytest.mark.parametrize("reread", [True, False], ids=["reread", "at once"])
-def test_a_line_that_is_there_once_more_is_a_torn_tail(
+def test_a_repeated_line_at_the_end_is_a_torn_tail(
     tmp_path: Path, between: bytes, behind: bytes, reread: bool
 ) -> None:
-    """Whatever of the file's own lines a cut left at its end is cut off and kept; work goes on behind what was new."""
+    """Repeated lines at the end of a file are truncated and saved; appending continues after the new ones."""
     root = tmp_path / ".state"
     store = FilesStore(str(root), clock=wall_clock)
     for text in ("one", "two"):
@@ -51,8 +51,8 @@ def test_a_line_that_is_there_once_more_is_a_torn_tail(
     with_all.close()
 
 
-def test_lines_that_somebody_moved_are_no_torn_tail(tmp_path: Path) -> None:
-    """A commit at the end that is nowhere else in the segment is never cut off, in whatever order the lines are."""
+def test_moved_lines_are_no_torn_tail(tmp_path: Path) -> None:
+    """A commit at the end that is nowhere else in the segment is never cut, whatever the order of lines."""
     root = tmp_path / ".state"
     store = FilesStore(str(root), clock=wall_clock)
     for text in ("one", "two", "three"):

@@ -1,4 +1,4 @@
-"""Git looks for renamed files in what was removed and added: no segment may look like another one to it."""
+"""Git's rename detection compares removed and added files: no segment may resemble another."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TEXT = (
     "the new rule, and what was dropped is listed in a report, so that nobody has to guess what is missing. The report "
     "goes to the folder of the project and is named after the day. Nothing is deleted before somebody has read it."
 )
-"""What an agent may well write twice, or two agents both: long enough to be most of a short segment."""
+"""What one or two agents may write twice: long enough to be most of a short segment."""
 
 
 def live(folder: Path) -> list[Path]:
@@ -46,13 +46,13 @@ def note_and_commit(git, place: str, message: str) -> None:
 
 
 def take_back(git, branch: str) -> None:
-    """Revert the last commit of main, in a git commit of this branch alone."""
+    """Revert the last commit of main, in a git commit of this branch only."""
     git("revert", "--no-commit", "main")
     git("commit", "-q", "-m", f"reverted on {branch}")
 
 
 def renames(git, folder: Path, before: list[Path], after: list[Path]) -> list[str]:
-    """What git takes for renamed if the first files give way to the others."""
+    """The renames that git detects if the first files are replaced by the others."""
     for name, files in (("before", before), ("after", after)):
         (folder / name).mkdir(parents=True)
         for number, path in enumerate(files):
@@ -77,8 +77,10 @@ def place(repository: Path, git) -> str:
     return name
 
 
-def test_segments_with_the_same_text_are_not_alike(place: str, repository: Path, git, tmp_path: Path) -> None:
-    """Forty segments of one writer hold nothing but the same text each; git finds no two of them alike."""
+def test_segments_with_the_same_text_are_not_similar(
+    place: str, repository: Path, git, tmp_path: Path
+) -> None:
+    """Forty segments of one writer hold only the same text each; git finds no two similar."""
     for number in range(40):
         note_and_commit(git, place, f"note {number}")
     found = sorted(live(repository), key=lambda path: segments.number_of(path.name))[1:]
@@ -87,10 +89,8 @@ def test_segments_with_the_same_text_are_not_alike(place: str, repository: Path,
     assert renames(git, tmp_path / "again", found[:20], found[20:]) == []
 
 
-def test_the_same_text_in_a_file_of_our_own_would_be_a_renaming(
-    place: str, repository: Path, git, tmp_path: Path
-) -> None:
-    """Without the spaces in their lines, the same segments are renamings to git: the other tests can fail."""
+def test_without_padding_the_same_text_is_a_rename(place: str, repository: Path, git, tmp_path: Path) -> None:
+    """Control: without the spaces in their lines, git detects the same segments as renames."""
     for number in range(2):
         note_and_commit(git, place, f"note {number}")
     plain = []
@@ -101,7 +101,7 @@ def test_the_same_text_in_a_file_of_our_own_would_be_a_renaming(
 
 
 def test_reverts_on_two_branches_with_the_same_text_again(place: str, repository: Path, git) -> None:
-    """Both branches revert the same commit and write the same text anew: no conflict in a segment, nothing is lost."""
+    """Both branches revert the same commit and write the same text again: no segment conflicts, nothing is lost."""
     note_and_commit(git, place, "to be reverted")
     for branch in ("one", "two"):
         git("checkout", "-q", "-b", branch, "main")
@@ -115,7 +115,7 @@ def test_reverts_on_two_branches_with_the_same_text_again(place: str, repository
 
 
 def test_a_revert_on_one_branch_and_a_deletion_on_the_other(place: str, repository: Path, git) -> None:
-    """One branch only reverts, the other reverts and writes the same text: git sees no renamed file on one side."""
+    """One branch only reverts, the other reverts and writes the same text: git detects no rename on one side."""
     note_and_commit(git, place, "to be reverted")
     for branch in ("one", "two"):
         git("checkout", "-q", "-b", branch, "main")
@@ -144,7 +144,7 @@ REPEATED = {
 def test_reverts_on_two_branches_with_a_text_that_repeats_itself(
     place: str, repository: Path, git, kind: str
 ) -> None:
-    """A text that looks the same in any column, reverted on both branches and written anew: no conflict."""
+    """A text that looks the same in any column, reverted on both branches and rewritten: no conflict."""
 
     def write(message: str) -> None:
         with holdfast.open() as workspace:
@@ -165,7 +165,7 @@ def test_reverts_on_two_branches_with_a_text_that_repeats_itself(
 
 
 def segments_with(said: object, folder: Path, columns: list[int], *, padding: bool = True) -> list[Path]:
-    """Segments with nothing but the same data each: of another writer each, and in the columns that are wanted."""
+    """Segments with only the same data each, each of another writer, in the given columns."""
     folder.mkdir(parents=True)
     found: list[Path] = []
     numbers = itertools.count()
@@ -180,7 +180,7 @@ def segments_with(said: object, folder: Path, columns: list[int], *, padding: bo
         at = f"2026-01-21T14:{len(found):02d}:03.{len(found):03d}Z"
         line, _ = codec.encode(draft, f"{clock}-{writer}", at, codec.GENESIS)
         found.append(folder / name)
-        found[-1].write_bytes(segments.shifted("project", name, line) if padding else opening + line[1:])
+        found[-1].write_bytes(segments.in_column("project", name, line) if padding else opening + line[1:])
     return found
 
 
@@ -194,8 +194,8 @@ SAID: dict[str, object] = {"a text": TEXT, **REPEATED}
 
 
 @pytest.mark.parametrize("kind", SAID)
-def test_the_same_column_is_not_alike_either(tmp_path: Path, git, kind: str) -> None:
-    """Many writers write the same words in the same column: git finds no two alike, and without padding it would."""
+def test_the_same_column_is_not_similar_either(tmp_path: Path, git, kind: str) -> None:
+    """Many writers write the same words in the same column: git finds no two similar; without padding it would."""
     written = segments_with(SAID[kind], tmp_path / "written", [20] * 40)
     assert renames(git, tmp_path / "written", written[::2], written[1::2]) == []
     assert renames(git, tmp_path / "again", written[:20], written[20:]) == []
@@ -205,7 +205,7 @@ def test_the_same_column_is_not_alike_either(tmp_path: Path, git, kind: str) -> 
 
 @pytest.mark.parametrize("length", [1300, 2000, 3700])
 def test_more_than_padding_covers_begins_in_another_column(tmp_path: Path, git, length: int) -> None:
-    """Of lines that are longer than padding covers, with the same words, git finds hardly any two alike."""
+    """Of lines longer than padding covers, with the same words, git finds hardly any two similar."""
     written = segments_with(words(length), tmp_path / "written", [20] * 40)
     alike = 0
     for number, pair in enumerate(itertools.pairwise(written)):
@@ -216,7 +216,7 @@ def test_more_than_padding_covers_begins_in_another_column(tmp_path: Path, git, 
 
 
 @pytest.mark.parametrize("column", [15, 22, 30, 38])
-def test_up_to_the_length_that_has_padding_nothing_is_alike(tmp_path: Path, git, column: int) -> None:
+def test_padded_lines_are_not_similar(tmp_path: Path, git, column: int) -> None:
     """Lines of every length up to where padding is a good part of them, with the same words in the same column."""
     for length in range(0, 400, 9):
         for kind, text in (("words", words(length)), ("letter", "=" * length)):
@@ -226,7 +226,7 @@ def test_up_to_the_length_that_has_padding_nothing_is_alike(tmp_path: Path, git,
 
 
 def likeness(repo: Any, one: Path, other: Path) -> int:
-    """How much libgit2 takes one file for the other, in percent: a renamed one has 50."""
+    """The similarity of two files for libgit2, in percent: a rename has 50."""
 
     def tree(path: Path) -> Any:
         made = repo.TreeBuilder()
@@ -240,13 +240,13 @@ def likeness(repo: Any, one: Path, other: Path) -> int:
 
 @pytest.fixture
 def bare(tmp_path: Path) -> Any:
-    """A repository of libgit2."""
+    """A libgit2 repository."""
     pygit2 = pytest.importorskip("pygit2")
     return pygit2.init_repository(str(tmp_path / "bare.git"), bare=True)
 
 
 @pytest.mark.parametrize("kind", SAID)
-def test_the_same_column_is_not_alike_to_libgit2(tmp_path: Path, bare: Any, kind: str) -> None:
+def test_the_same_column_is_not_similar_to_libgit2(tmp_path: Path, bare: Any, kind: str) -> None:
     """The same for libgit2, which compares samples of two files."""
     written = segments_with(SAID[kind], tmp_path / "written", [20] * 6)
     assert max(likeness(bare, one, other) for one, other in itertools.combinations(written, 2)) < 50
@@ -255,9 +255,7 @@ def test_the_same_column_is_not_alike_to_libgit2(tmp_path: Path, bare: Any, kind
 
 
 @pytest.mark.parametrize("column", [15, 22, 30, 38])
-def test_up_to_the_length_that_has_padding_nothing_is_alike_to_libgit2(
-    tmp_path: Path, bare: Any, column: int
-) -> None:
+def test_padded_lines_are_not_similar_to_libgit2(tmp_path: Path, bare: Any, column: int) -> None:
     """The same with lines of every length."""
     for length in range(0, 400, 9):
         found = segments_with(words(length), tmp_path / str(length), [column] * 2)
@@ -265,8 +263,8 @@ def test_up_to_the_length_that_has_padding_nothing_is_alike_to_libgit2(
 
 
 @pytest.mark.parametrize("kind", REPEATED)
-def test_what_repeats_itself_is_alike_in_no_column(tmp_path: Path, git, kind: str) -> None:
-    """Of 24 segments with the same text in 24 columns none are alike to git; without blanks some are."""
+def test_repetitive_text_is_similar_in_no_column(tmp_path: Path, git, kind: str) -> None:
+    """Of 24 segments with the same text in 24 columns none are similar to git; without padding some are."""
     written = segments_with(REPEATED[kind], tmp_path / "written", list(range(15, 39)))
     assert renames(git, tmp_path / "written", written[::2], written[1::2]) == []
     assert renames(git, tmp_path / "again", written[:12], written[12:]) == []
@@ -275,10 +273,10 @@ def test_what_repeats_itself_is_alike_in_no_column(tmp_path: Path, git, kind: st
 
 
 @pytest.mark.parametrize("strategy", ["ort", "recursive"])
-def test_another_writer_says_the_same_in_the_same_column(
+def test_another_writer_with_the_same_text_in_the_same_column(
     place: str, repository: Path, git, tmp_path: Path, strategy: str
 ) -> None:
-    """Both branches remove a segment, then both get one of another writer with its words: no conflict."""
+    """Both branches remove a segment, then both get another writer's with the same words: no conflict."""
     written = segments_with(TEXT, tmp_path / "written", [30] * 12)
     folder = repository / ".state" / "events" / "project"
     folder.mkdir(parents=True, exist_ok=True)
@@ -297,8 +295,8 @@ def test_another_writer_says_the_same_in_the_same_column(
     assert sorted(path.name for path in folder.iterdir()) == sorted(path.name for path in written[4:])
 
 
-def test_an_archive_is_alike_to_nothing(place: str, repository: Path, git, tmp_path: Path) -> None:
-    """A joined segment holds the same commits as what it was joined from, and as one that was joined later."""
+def test_an_archive_resembles_nothing(place: str, repository: Path, git, tmp_path: Path) -> None:
+    """A joined segment resembles neither its sources nor one that was joined later."""
     words = TEXT.split()
     for number in range(8):
         with holdfast.open() as workspace:
@@ -346,10 +344,8 @@ def test_archiving_and_going_back_on_two_branches(place: str, repository: Path, 
         assert workspace.session(place).state["notes"]["count"] == 3
 
 
-def test_what_a_copy_keeps_of_an_open_segment_is_not_alike(
-    place: str, repository: Path, git, tmp_path: Path
-) -> None:
-    """A copied folder gives the open segment its own name, with the same commits: not the same file to git."""
+def test_a_copys_open_segment_is_not_similar(place: str, repository: Path, git, tmp_path: Path) -> None:
+    """A copied folder renames the open segment, with the same commits: git does not match the two."""
     with holdfast.open() as workspace:
         workspace.session(place).note(TEXT)
     (opened,) = [path for path in live(repository) if TEXT.encode() in path.read_bytes()]
@@ -363,8 +359,8 @@ def test_what_a_copy_keeps_of_an_open_segment_is_not_alike(
     assert renames(git, tmp_path / "likeness", [opened], [parted]) == []
 
 
-def test_what_is_brought_back_is_not_alike(place: str, repository: Path, git, tmp_path: Path) -> None:
-    """Commits that come back after a reset are in a new segment, which is not the old one renamed to git."""
+def test_a_restored_segment_is_not_similar(place: str, repository: Path, git, tmp_path: Path) -> None:
+    """Commits restored after a reset are in a new segment, which git does not detect as the old one renamed."""
     with holdfast.open() as workspace:
         workspace.session(place).note(TEXT)
     (lost,) = [path for path in live(repository) if TEXT.encode() in path.read_bytes()]

@@ -1,4 +1,4 @@
-"""What happens to a workspace while journals wait in it: edits, copies, forgetting, archiving, doctor."""
+"""What happens to a workspace with pending journals: edits, copies, removal, archiving, doctor."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def found_in(root: Path) -> list[str]:
-    """What a new process reads, whatever it complains of."""
+    """What a new process reads, ignoring faults."""
     store = opened(root)
     try:
         return texts(store.read(STREAM))
@@ -69,7 +69,7 @@ EDITS: dict[str, tuple[Callable[[list[bytes]], list[bytes]], slice]] = {
 @pytest.mark.parametrize("replaced", [False, True], ids=["in_place", "replaced"])
 @pytest.mark.parametrize("edit", EDITS)
 def test_a_segment_that_was_edited_under_a_journal(root: Path, edit: str, replaced: bool) -> None:
-    """Whatever somebody did to it: no line of the journal is lost or there twice, and looking again adds nothing."""
+    """Whatever the edit: no journalled line is lost or duplicated, and a second replay adds nothing."""
     change, left = EDITS[edit]
     said = killed(root)
     path, (journal,) = segment(root), journals(root)
@@ -92,8 +92,8 @@ def test_a_segment_that_was_edited_under_a_journal(root: Path, edit: str, replac
         assert len(ids_in(root)) == len(set(ids_in(root)))
 
 
-def test_lines_behind_an_edited_one_stay(root: Path) -> None:
-    """A line of a dead process was damaged by hand; what another one wrote behind it is in no journal, and stays."""
+def test_lines_after_an_edited_one_stay(root: Path) -> None:
+    """A dead process's line was damaged by hand; another process's lines after it, which no journal has, stay."""
     awake = opened(root, JournalPolicy(after=100))
     assert texts(awake.read(STREAM)) == []
     said = killed(root, 6)
@@ -112,8 +112,8 @@ def test_lines_behind_an_edited_one_stay(root: Path) -> None:
 
 
 @pytest.mark.parametrize("alive", [False, True], ids=["dead", "alive"])
-def test_a_forgotten_stream_stays_forgotten(root: Path, alive: bool) -> None:
-    """No journal brings it back, and none is left that holds its texts."""
+def test_a_removed_stream_stays_removed(root: Path, alive: bool) -> None:
+    """No journal restores it, and none is left with its texts."""
     with living(root) as process:
         process.append(8)
         if not alive:
@@ -130,8 +130,8 @@ def test_a_forgotten_stream_stays_forgotten(root: Path, alive: bool) -> None:
     assert not (root / "events" / STREAM).exists()
 
 
-def test_a_stream_that_somebody_removed_is_not_made_again(root: Path) -> None:
-    """Files that a person deleted are not brought back by a journal."""
+def test_a_deleted_stream_is_not_restored(root: Path) -> None:
+    """A journal does not restore files that a person deleted."""
     killed(root)
     shutil.rmtree(root / "events" / STREAM)
     assert found_in(root) == []
@@ -140,8 +140,8 @@ def test_a_stream_that_somebody_removed_is_not_made_again(root: Path) -> None:
 
 @pytest.mark.parametrize("lost", [False, True], ids=["killed", "cut"])
 @pytest.mark.parametrize("alive", [False, True], ids=["dead", "alive"])
-def test_an_archived_stream_is_whole_and_stays_archived(root: Path, alive: bool, lost: bool) -> None:
-    """Archiving joins also what waits in a journal; a journal that goes on waiting brings no segment back."""
+def test_an_archived_stream_is_complete_and_stays_archived(root: Path, alive: bool, lost: bool) -> None:
+    """Archiving includes what is pending in a journal; a journal that stays pending restores no segment."""
     with living(root) as process:
         said = process.append(8)
         if not alive:
@@ -169,10 +169,10 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.parametrize("command", [["doctor"], ["doctor", "--fix"], ["heal"], ["status"]])
-def test_commands_find_the_workspace_sound(
+def test_commands_find_no_fault_in_the_workspace(
     project: Path, command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """After a program with a journal was killed and its segment cut, no command finds anything to complain of."""
+    """After a program with a journal was killed and its segment truncated, no command reports a fault."""
     with holdfast.open(project) as workspace:
         session = workspace.start("Killed")
     done = subprocess.run([sys.executable, "-c", SESSION], cwd=project, capture_output=True)
@@ -206,8 +206,8 @@ store.close()
 """
 
 
-def test_where_nothing_can_be_written_reading_works(root: Path) -> None:
-    """The reader sees what the segment has, and is told of the journal; the next one that can write takes it over."""
+def test_a_read_only_workspace_can_be_read(root: Path) -> None:
+    """The reader sees the segment's commits and a fault for the journal; the next process that can write replays it."""
     said = killed(root)
     cut_off(segment(root), entries(root)[1].offset)
     (journal,) = journals(root)
@@ -235,7 +235,7 @@ def test_where_nothing_can_be_written_reading_works(root: Path) -> None:
 
 @pytest.mark.parametrize("torn", [False, True], ids=["whole", "torn"])
 def test_a_folder_that_was_copied_while_a_process_lived(root: Path, tmp_path: Path, torn: bool) -> None:
-    """The copy goes on by itself; the process keeps its journal, and nothing of the copy gets into the original."""
+    """The copy works independently; the process keeps its journal, and nothing of the copy reaches the original."""
     other = tmp_path / "elsewhere" / ".state"
     with living(root) as process:
         said = process.append(6)
@@ -258,8 +258,8 @@ def test_a_folder_that_was_copied_while_a_process_lived(root: Path, tmp_path: Pa
     assert said_in(root) == after
 
 
-def test_a_folder_of_links_leaves_the_journal_of_a_living_process_alone(root: Path, tmp_path: Path) -> None:
-    """Some backups make hard links: such a journal is the living process's own, and locked."""
+def test_a_hard_linked_backup_leaves_a_live_journal_alone(root: Path, tmp_path: Path) -> None:
+    """Some backups make hard links: such a journal is the live process's own, and locked."""
     other = tmp_path / "elsewhere" / ".state"
     with living(root) as process:
         said = process.append(6)

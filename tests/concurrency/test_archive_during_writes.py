@@ -1,4 +1,4 @@
-"""A session that is archived while other processes write to it: every acknowledged commit stays."""
+"""Archiving a session while other processes write to it: every acknowledged commit stays."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def recorders(folder: Path, session: str) -> Iterator[list[subprocess.Popen[str]
 
 
 def acknowledged(running: list[subprocess.Popen[str]]) -> tuple[set[tuple[str, int]], list[bool]]:
-    """What each process was told is stored, and whether it was refused in the end."""
+    """What each process had acknowledged, and whether it was refused in the end."""
     known, refused = {(worker, 0) for worker in WORKERS}, []
     for worker, process in zip(WORKERS, running, strict=True):
         said, errors = process.communicate(timeout=60)
@@ -76,7 +76,7 @@ def stored(folder: Path, session: str) -> list[tuple[str, int]]:
 
 @pytest.mark.parametrize("attempt", range(4))
 def test_writers_are_refused_once_the_session_is_archived(tmp_path: Path, attempt: int) -> None:
-    """Whoever records to a session that somebody archives is refused in time, and nothing acknowledged is lost."""
+    """Writers to an archived session are refused in time, and nothing acknowledged is lost."""
     scaffold.create(str(tmp_path / ".state"))
     with holdfast.open(tmp_path, user="ada") as workspace:
         session = workspace.start("put away")
@@ -93,8 +93,8 @@ def test_writers_are_refused_once_the_session_is_archived(tmp_path: Path, attemp
         assert [fault for fault in workspace.doctor() if not fault.harmless] == []
 
 
-def test_joining_segments_beside_writers_loses_nothing(tmp_path: Path) -> None:
-    """An engine that joins the segments of a stream again and again keeps what others append at the same time."""
+def test_joining_segments_during_writes_loses_nothing(tmp_path: Path) -> None:
+    """An engine that repeatedly joins the segments of a stream keeps concurrent appends."""
     scaffold.create(str(tmp_path / ".state"))
     with holdfast.open(tmp_path, user="ada") as workspace:
         session = workspace.start("joined")

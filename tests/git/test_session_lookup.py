@@ -1,4 +1,4 @@
-"""Finding what belongs together: the newest session, the same user in every worktree, the git commits of a session."""
+"""Finding the newest session, the same user in every worktree, and the git commits of a session."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from holdfast.workspace.presence import Presence
 
 
 def started(workspace, count: int) -> list[str]:
-    """Sessions of one day, in the order in which they were begun."""
+    """Sessions of one day, in the order in which they were started."""
     return [workspace.start(f"session {number}").id for number in range(count)]
 
 
 def test_the_newest_of_one_day_is_the_one_that_was_written_last(repository: Path) -> None:
-    """Ids of one day do not tell which session came later; its last commit does."""
+    """Ids do not order the sessions of one day; their last commits do."""
     with holdfast.open() as workspace:
         found = started(workspace, 12)
         for name in (min(found), max(found), sorted(found)[5]):
@@ -44,7 +44,7 @@ def test_sessions_lists_the_latest_first(repository: Path, capsys) -> None:
 
 @pytest.mark.parametrize("user", [None, "alice"])
 def test_a_page_has_the_session_that_was_just_begun(repository: Path, capsys, monkeypatch, user) -> None:
-    """Among more sessions of one day than a page holds, the one that was just begun is shown."""
+    """Among more sessions of one day than a page holds, the one just started is shown."""
     monkeypatch.setenv("HOLDFAST_USER", "alice")
     with holdfast.open() as workspace:
         found = started(workspace, 30)
@@ -58,8 +58,8 @@ def test_a_page_has_the_session_that_was_just_begun(repository: Path, capsys, mo
             assert rows[0]["session"] == name
 
 
-def test_an_unfinished_session_behind_many_finished_ones_is_found(repository: Path) -> None:
-    """Fifty sessions that were finished since do not hide the one that was not."""
+def test_an_unfinished_session_older_than_many_finished_ones_is_found(repository: Path) -> None:
+    """Fifty sessions finished since do not hide the unfinished one."""
     with holdfast.open() as workspace:
         wanted = workspace.start("unfinished").id
         for number in range(50):
@@ -68,8 +68,8 @@ def test_an_unfinished_session_behind_many_finished_ones_is_found(repository: Pa
         assert workspace.pick().session.id == wanted
 
 
-def test_a_crashed_session_behind_many_others_is_found(repository: Path, monkeypatch) -> None:
-    """The session whose agent died is picked first, however many were begun since."""
+def test_a_crashed_session_older_than_many_is_found(repository: Path, monkeypatch) -> None:
+    """The session whose agent died is picked first, however many were started since."""
     monkeypatch.setattr(choose, "LOOKED_AT", 3)
     with holdfast.open() as workspace:
         crashed = workspace.start("crashed")
@@ -81,8 +81,8 @@ def test_a_crashed_session_behind_many_others_is_found(repository: Path, monkeyp
         assert "gone" in choice.why
 
 
-def test_what_was_not_looked_at_is_not_denied(repository: Path, monkeypatch) -> None:
-    """If there are more sessions than were looked at, the message says so."""
+def test_the_error_mentions_unopened_sessions(repository: Path, monkeypatch) -> None:
+    """If there are more sessions than were opened, the message says so."""
     monkeypatch.setattr(choose, "LOOKED_AT", 3)
     monkeypatch.setattr(choose, "AT_MOST", 5)
     with holdfast.open() as workspace:
@@ -107,7 +107,7 @@ def test_all_worktrees_know_the_same_user(repository: Path, git, tmp_path: Path,
 
 
 def test_sessions_everywhere_can_be_narrowed_down(repository: Path, git, tmp_path: Path, capsys) -> None:
-    """With --all, --user and --limit count as without it, and a remote's HEAD is no branch of its own."""
+    """With --all, --user and --limit work as without it, and a remote's HEAD is not a separate branch."""
     for user, count in (("alice", 3), ("bob", 2)):
         with holdfast.open(user=user) as workspace:
             started(workspace, count)
@@ -128,10 +128,10 @@ def test_sessions_everywhere_can_be_narrowed_down(repository: Path, git, tmp_pat
     assert "3 more: --limit N shows them." in capsys.readouterr().out
 
 
-def test_commits_that_only_a_removed_worktree_had_are_told_of(
+def test_commits_that_only_a_removed_worktree_had_are_reported(
     repository: Path, git, tmp_path: Path, capsys
 ) -> None:
-    """A session that is on a branch as well is called kept, if the removed worktree had written more to it."""
+    """A session that is also on a branch is listed as kept if a removed worktree had written more to it."""
     with holdfast.open() as workspace:
         session = workspace.start("goal")
         place = f"{session.user}/{session.id}"
@@ -176,7 +176,7 @@ def test_log_git_finds_old_commits(repository: Path, git, capsys, monkeypatch) -
 
 
 def test_log_git_links_the_commits_of_both(repository: Path, git, capsys) -> None:
-    """Each git commit that holds segments says which commits of the session came with it."""
+    """Each git commit that holds segments lists the session's commits that it added."""
     with holdfast.open() as workspace:
         session = workspace.start("goal")
         first = [session.peek().head, session.note("one").commit]
@@ -199,8 +199,8 @@ def test_log_git_links_the_commits_of_both(repository: Path, git, capsys) -> Non
     assert "1 commit of the session" in said
 
 
-def test_a_file_that_changed_is_told_before_who_else_is_there(repository: Path) -> None:
-    """What a successor would build on wrongly comes first in the brief."""
+def test_a_changed_file_is_reported_before_other_agents(repository: Path) -> None:
+    """A changed file, which would mislead a successor, comes first in the brief."""
     from holdfast.workspace.alerts import alerts
 
     other = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)

@@ -1,4 +1,4 @@
-"""Views that have changed since the last git commit can be given up: they are made anew from the segments."""
+"""Views that changed since the last git commit can be discarded: they are regenerated from the segments."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_changed_views_are_given_up_and_nothing_is_lost(repository: Path, git) -
     assert all(text in shown for text in ("one", "two", "three", "four"))
 
 
-def test_views_that_git_does_not_track_never_hold_it_up(repository: Path, git) -> None:
+def test_untracked_views_never_block_git(repository: Path, git) -> None:
     """By default git switches, pulls and merges whatever commands ran since the last git commit."""
     with holdfast.open() as workspace:
         session = workspace.start("Import all files")

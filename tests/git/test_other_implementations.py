@@ -1,4 +1,4 @@
-"""A merge made by another implementation of git, which knows no driver and no configuration of ours."""
+"""A merge by another git implementation, without any driver or configuration of ours."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ TEXT = (
 
 @pytest.mark.parametrize("what", ["archived", "reverted"])
 def test_libgit2_finds_no_renamed_segment(repository: Path, git, what: str) -> None:
-    """Those who merge with libgit2 look for renamed files too, and do not count spaces before a line."""
+    """libgit2 detects renames too, and ignores spaces before a line."""
     pygit2 = pytest.importorskip("pygit2")
     with holdfast.open() as workspace:
         session = workspace.start("goal")

@@ -1,4 +1,4 @@
-"""A whole project that is set back in place, by a tool that leaves alone what has not changed (as rsync does)."""
+"""A whole project that is restored in place by a tool that leaves unchanged files alone (as rsync does)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import holdfast
 
 
 def sync_back(source: Path, target: Path) -> None:
-    """Make ``target`` what ``source`` is: remove what is new, replace what changed, leave the rest alone."""
+    """Make ``target`` equal to ``source``: remove what is new, replace what changed, leave the rest alone."""
     before, now = (
         {path.relative_to(top) for path in top.rglob("*") if path.is_file()} for top in (source, target)
     )
@@ -29,7 +29,7 @@ def sync_back(source: Path, target: Path) -> None:
 def test_a_project_that_was_synced_back_writes_under_another_name(
     repository: Path, git, tmp_path: Path
 ) -> None:
-    """What was written after the backup has been pushed; the restored place must not use its names once more."""
+    """Commits after the backup have been pushed; the restored clone must not reuse their names."""
     with holdfast.open() as workspace:
         session = workspace.start("goal")
         place = f"{session.user}/{session.id}"

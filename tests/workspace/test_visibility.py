@@ -1,4 +1,4 @@
-"""Batches, imports, archived sessions and stale files are where a user looks: state.json, STATE.md, status, brief."""
+"""Batches, imports, archived sessions and stale files are visible in state.json, STATE.md, status and brief."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 import holdfast
 from holdfast.edge.cli import main
-from holdfast.workspace.imports import bring_in
+from holdfast.workspace.imports import import_file
 
 PAGE = "# S\n\n## Decisions\n\n- Use A\n\nstray words | nobody knows\n"
 
@@ -26,7 +26,7 @@ def session(project: Path) -> Iterator[holdfast.Session]:
             assert session.claim_item(made.id, me) == item
         session.finish_item(made.id, 0, me, "fine")
         session.fail_item(made.id, 1, me, "broken")
-        bring_in(workspace, "STATE.md", PAGE.encode())
+        import_file(workspace, "STATE.md", PAGE.encode())
         workspace.publish()
         yield session
 
@@ -53,7 +53,7 @@ def test_a_batch_is_shown_with_its_counts(
 
 
 def test_an_import_is_shown(session: holdfast.Session, capsys: pytest.CaptureFixture[str]) -> None:
-    """state.json and status name the last file with what was taken and left; CONTEXT.md lists the last few."""
+    """state.json and status name the last file with its counts; CONTEXT.md lists the last few."""
     shown = json.loads((folder_of(session) / "state.json").read_text())
     assert shown["imports"]["count"] == 1
     assert shown["imports"]["last"]["file"] == "STATE.md"
@@ -64,7 +64,7 @@ def test_an_import_is_shown(session: holdfast.Session, capsys: pytest.CaptureFix
 
 
 def test_archived_sessions_are_found(session: holdfast.Session, capsys: pytest.CaptureFixture[str]) -> None:
-    """`sessions` says that there are some, lists them when asked, and views of one say that it is archived."""
+    """`sessions` mentions them, lists them on request, and views of one say that it is archived."""
     session.abandon_batch(session.batch().id, "enough")
     session.complete("done")
     assert main(["archive", "add", session.id]) == 0
@@ -84,7 +84,7 @@ def test_archived_sessions_are_found(session: holdfast.Session, capsys: pytest.C
 def test_stale_files_come_first_in_the_brief(
     session: holdfast.Session, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A file that changed or went since it was referred to is told before the goal, fenced as data, by resume too."""
+    """A referenced file that changed or is missing comes before the goal, fenced as data, also in resume."""
     for name in ("a.md", "b.md", "c.md"):
         (project / name).write_text("x")
         session.refer(name)
@@ -92,16 +92,16 @@ def test_stale_files_come_first_in_the_brief(
     (project / "b.md").unlink()
     for command in ("brief", "resume"):
         assert main([command]) == 0
-        told = capsys.readouterr().out
-        assert told.index("CHANGED «a.md» is changed") < told.index("## Goal")
-        assert told.index("CHANGED «b.md» is gone") < told.index("## Goal")
-        assert "CHANGED «c.md»" not in told
+        output = capsys.readouterr().out
+        assert output.index("CHANGED «a.md» is changed") < output.index("## Goal")
+        assert output.index("CHANGED «b.md» is gone") < output.index("## Goal")
+        assert "CHANGED «c.md»" not in output
 
 
 def test_log_show_and_diff_of_project_and_user(
     session: holdfast.Session, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The streams of project and user can be looked back on like a session's."""
+    """The history of the project's and the user's streams can be read like a session's."""
     session.workspace.project.add_item("First")
     second = session.workspace.project.add_item("Second").id
     session.workspace.me.prefer("theme", "dark")

@@ -1,4 +1,4 @@
-"""100,000 commits with every event of every concept: what is shown stays small, and so does the work of showing it."""
+"""100,000 commits with every event of every concept: what is shown stays small, and so does the work to show it."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ CLOSING = frozenset(["done", "close", "skip", "abandon", "settle", "reject", "ap
 
 
 def worked(stream: Quick, commits: int, dice: random.Random) -> Quick:
-    """The stream after that many commits of everything that its kind knows."""
+    """The stream after that many commits of every event that its kind knows."""
     names = list(MORE[stream.kind])
     while stream.commits < commits:
         name = dice.choice(names)
@@ -203,7 +203,7 @@ def steps_of(act: Callable[[], object]) -> int:
 
 
 def shown(state: dict[str, Any]) -> Callable[[], object]:
-    """What `status` does with a state, once it has it."""
+    """What `status` does with a loaded state."""
 
     class Faultless:
         faults: tuple[()] = ()

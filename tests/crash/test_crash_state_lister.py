@@ -15,7 +15,7 @@ def _contents(recording: Recording, name: str) -> set[bytes | None]:
 
 
 def test_unsynced_append_may_be_lost_torn_zero_or_garbage(tmp_path: Path) -> None:
-    """An append without a sync can leave nothing, a part, zeros, garbage or everything, but keeps what was there."""
+    """An append without a sync can leave nothing, a part, zeros, garbage or everything, but keeps earlier bytes."""
     (tmp_path / "log").write_bytes(b"safe\n")
     recording = Recording(posix, str(tmp_path))
     fd = recording.open(str(tmp_path / "log"), durable.APPEND)
@@ -45,7 +45,7 @@ def test_a_synced_file_without_a_synced_folder_may_have_no_name(tmp_path: Path) 
 
 
 def test_a_file_in_an_unsynced_folder_is_lost_with_it(tmp_path: Path) -> None:
-    """Every level counts: a synced inner folder does not help while its own name is loose."""
+    """Every level counts: syncing an inner folder does not help while its own name is not durable."""
     recording = Recording(posix, str(tmp_path))
     recording.make_folder(str(tmp_path / "a"))
     fd = recording.open(str(tmp_path / "a" / "f"), durable.CREATE)
@@ -72,7 +72,7 @@ def test_rename_without_sync_may_leave_old_new_or_an_empty_file(tmp_path: Path) 
 
 
 def test_unsynced_truncation_may_not_have_happened(tmp_path: Path) -> None:
-    """A cut tail can come back until the file was synced, also below a later append."""
+    """A truncated tail can reappear until the file is synced, also below a later append."""
     (tmp_path / "log").write_bytes(b"good\nTORN")
     recording = Recording(posix, str(tmp_path))
     fd = recording.open(str(tmp_path / "log"), durable.APPEND)
@@ -83,8 +83,8 @@ def test_unsynced_truncation_may_not_have_happened(tmp_path: Path) -> None:
     recording.close(fd)
 
 
-def test_removed_name_may_come_back(tmp_path: Path) -> None:
-    """A removed file is there again after a cut, unless its folder was synced."""
+def test_a_removed_name_may_reappear(tmp_path: Path) -> None:
+    """A removed file reappears after a power cut, unless its folder was synced."""
     (tmp_path / "gone").write_bytes(b"x")
     recording = Recording(posix, str(tmp_path))
     recording.unlink(str(tmp_path / "gone"))
@@ -94,7 +94,7 @@ def test_removed_name_may_come_back(tmp_path: Path) -> None:
 
 
 def test_failed_sync_loses_the_bytes_for_good(tmp_path: Path) -> None:
-    """After a sync that failed as on Linux, a later one succeeds and the bytes are not on the disk all the same."""
+    """After a sync that failed as on Linux, a later one succeeds although the bytes are not on the disk."""
     (tmp_path / "log").write_bytes(b"safe\n")
     recording = Recording(posix, str(tmp_path))
     fd = recording.open(str(tmp_path / "log"), durable.APPEND)
@@ -105,8 +105,8 @@ def test_failed_sync_loses_the_bytes_for_good(tmp_path: Path) -> None:
     assert _contents(recording, "log") == {b"safe\n"}
 
 
-def test_acknowledgements_are_counted_by_moment(tmp_path: Path) -> None:
-    """A state knows how many commits had been acknowledged when the power went."""
+def test_acknowledgements_are_counted_per_state(tmp_path: Path) -> None:
+    """A state knows how many commits had been acknowledged when the power failed."""
     recording = Recording(posix, str(tmp_path))
     fd = recording.open(str(tmp_path / "log"), durable.CREATE)
     recording.acknowledge()
@@ -117,7 +117,7 @@ def test_acknowledgements_are_counted_by_moment(tmp_path: Path) -> None:
 
 
 def test_a_state_is_written_out_as_it_is(tmp_path: Path) -> None:
-    """Writing a state out gives a folder with exactly its files."""
+    """Writing a state to disk gives a folder with exactly its files."""
     source, target = tmp_path / "source", tmp_path / "target"
     source.mkdir()
     recording = Recording(posix, str(source))

@@ -26,7 +26,7 @@ def begin(project: Path) -> Path:
 
 
 def look() -> list[holdfast.store.protocol.Fault]:
-    """Have the next command look at the views; returns what it says."""
+    """Have the next command check the views; returns what it prints."""
     with holdfast.open() as workspace:
         workspace.touch(workspace.session())
         return workspace.publish()
@@ -47,7 +47,7 @@ def test_a_view_truncated_at_any_byte_heals(project: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_a_view_that_was_truncated_some_commits_ago_heals(project: Path, name: str) -> None:
-    """The log has gone on since the truncated version was made: it heals all the same, at doctor too."""
+    """Commits came since the truncated version was written: it heals anyway, also with doctor."""
     path = begin(project) / name
     old = path.read_bytes()
     with holdfast.open() as workspace:
@@ -64,7 +64,7 @@ def test_a_view_that_was_truncated_some_commits_ago_heals(project: Path, name: s
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_line_endings_are_no_edit(project: Path, name: str) -> None:
-    """A view that git converted to CRLF is as good as it was; stale, it is regenerated."""
+    """A view that git converted to CRLF is intact; if stale, it is regenerated."""
     path = begin(project) / name
     converted = path.read_bytes().replace(b"\n", b"\r\n")
     path.write_bytes(converted)
@@ -79,7 +79,7 @@ def test_line_endings_are_no_edit(project: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_an_edit_with_other_line_endings_is_an_edit(project: Path, name: str) -> None:
-    """What a person wrote in an editor that saves CRLF is left alone and reported."""
+    """An edit in an editor that saves CRLF is left alone and reported."""
     path = begin(project) / name
     edited = path.read_bytes().replace(b"red", b"blue").replace(b"\n", b"\r\n")
     path.write_bytes(edited)
@@ -89,7 +89,7 @@ def test_an_edit_with_other_line_endings_is_an_edit(project: Path, name: str) ->
 
 
 def test_a_truncated_view_with_an_edit_is_an_edit(project: Path) -> None:
-    """Only the exact beginning of what was made is free to be regenerated."""
+    """Only an exact prefix of what was written may be regenerated."""
     path = begin(project) / "STATE.md"
     edited = path.read_bytes()[:400].replace(b"red", b"blue")
     assert b"blue" in edited
@@ -100,7 +100,7 @@ def test_a_truncated_view_with_an_edit_is_an_edit(project: Path) -> None:
 
 
 def cut_last_commit(project: Path, folder: Path) -> None:
-    """Take the last commit out of the log in place, and every cache that could still know it."""
+    """Cut the last commit from the log in place, and remove every cache that could still have it."""
     events = project / ".state" / "events" / folder.relative_to(project / ".state")
     (segment,) = events.glob("*.jsonl")
     lines = segment.read_bytes().splitlines(keepends=True)
@@ -110,8 +110,8 @@ def cut_last_commit(project: Path, folder: Path) -> None:
         copy.unlink()  # nothing but the views knows of it
 
 
-def test_a_view_that_knows_more_than_the_log_is_never_overwritten(project: Path, capsys) -> None:
-    """A commit was cut out of the log: commands report the loss and leave the views that show it."""
+def test_a_view_ahead_of_the_log_is_never_overwritten(project: Path, capsys) -> None:
+    """A commit was cut from the log: commands report the loss and leave the views that show it."""
     folder = begin(project)
     with holdfast.open() as workspace:
         lost = workspace.session().note("the last one").commit
@@ -127,8 +127,8 @@ def test_a_view_that_knows_more_than_the_log_is_never_overwritten(project: Path,
 
 
 @pytest.mark.parametrize("command", [["heal"], ["doctor", "--fix"]])
-def test_heal_sets_a_view_aside_that_knows_more(project: Path, capsys, command: list[str]) -> None:
-    """Heal keeps the view byte for byte, says where, regenerates it, and doctor goes on naming what is kept."""
+def test_heal_saves_a_view_ahead_of_the_log(project: Path, capsys, command: list[str]) -> None:
+    """Heal saves the view byte for byte, says where, regenerates it, and doctor keeps reporting the saved one."""
     folder = begin(project)
     with holdfast.open() as workspace:
         lost = workspace.session().note("the last one").commit
@@ -147,8 +147,8 @@ def test_heal_sets_a_view_aside_that_knows_more(project: Path, capsys, command: 
     assert look() == []
 
 
-def test_what_is_kept_of_a_view_is_forgotten_with_the_session(project: Path, capsys) -> None:
-    """A session that is forgotten leaves no view of it behind, wherever it was set aside."""
+def test_saved_views_are_removed_with_the_session(project: Path, capsys) -> None:
+    """Removing a session removes its saved views too."""
     folder = begin(project)
     with holdfast.open() as workspace:
         workspace.session().note("the last one")
@@ -163,7 +163,7 @@ def test_what_is_kept_of_a_view_is_forgotten_with_the_session(project: Path, cap
 
 
 def test_a_view_of_two_seals_is_a_merge(project: Path) -> None:
-    """Lines of two versions with both seals are what git's union leaves: regenerated, and kept aside once."""
+    """Lines of two versions with both seals are what git's union merge leaves: regenerated, and saved once."""
     path = begin(project) / "STATE.md"
     old = path.read_text()
     assert main(["note", "more"]) == 0

@@ -162,6 +162,10 @@ class HoldfastError(Exception):
     def __notes__(self, notes: list[str]) -> None:
         self.__dict__["_notes"] = notes
 
+    def after(self, done: str, hint: Hint | None = None) -> HoldfastError:
+        """The same error for whoever has stored something before it: says first what was ``done``."""
+        return type(self)(f"{done} {self.message}", hint=hint or self.hint)
+
     def as_json(self, render: Callable[[Hint], str] = str) -> dict[str, str]:
         """The error as ``--json`` prints it."""
         return {"code": self.code, "message": self.message, "hint": render(self.hint)}

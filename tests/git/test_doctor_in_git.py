@@ -142,3 +142,24 @@ def test_a_missing_session_hints_at_sessions_all(repository: Path, git, capsys) 
     assert "--all" in capsys.readouterr().out
     assert main(["resume"]) == 4
     assert "holdfast sessions --all" in capsys.readouterr().err
+
+
+def test_a_cut_that_was_committed_is_restored_from_an_earlier_git_commit(repository: Path, git) -> None:
+    """Lines that were taken off the end of a segment come back, also once the cut is in git and no copy is left."""
+    with holdfast.open() as workspace:
+        session = workspace.start("goal")
+        for number in range(3):
+            session.note(f"note {number}")
+        place = session.name
+    git("add", "-A")
+    git("commit", "-q", "-m", "segments")
+    (segment,) = (repository / ".state" / "events" / session.stream).glob("*.jsonl")
+    harm(segment, "cut")
+    git("add", "-A")
+    git("commit", "-q", "-m", "the cut")
+    for copy in (repository / ".git" / "holdfast" / "copies").rglob("*.jsonl"):
+        copy.unlink()
+    with holdfast.open() as workspace:
+        assert [fault.kind for fault in workspace.doctor() if not fault.harmless][:1] == ["behind-git"]
+        workspace.doctor(fix=True)
+        assert workspace.session(place).state["notes"]["count"] == 3

@@ -126,6 +126,37 @@ def test_reset_hard_to_an_earlier_commit_that_a_branch_still_has(project: Projec
     assert sorted(project.notes()) == ["one", "three", "two"]
 
 
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_a_dropped_stash_after_an_earlier_one_came_back(project: Project, rounds: int) -> None:
+    """What was noted after a stash was popped, which leaves HEAD and names as before, survives a dropped stash."""
+    noted = ["before"]
+    project.note("before", commit=False)
+    for number in range(rounds):
+        project.git("stash", "push", "-q", "-u")
+        project.git("stash", "pop", "-q")
+        noted.append(f"after {number}")
+        project.note(noted[-1], commit=False)
+    project.git("stash", "push", "-q", "-u")
+    project.git("stash", "drop", "-q")
+    with holdfast.open(project.folder / ".state") as workspace:
+        workspace.heal()
+    assert project.notes() == noted
+
+
+def test_a_segment_that_grew_in_another_file_than_its_link(project: Project) -> None:
+    """Where the link of a segment has fewer commits than its copy, the copy is what comes back."""
+    project.note("one", commit=False)
+    kept = next((project.folder / ".git/holdfast/kept").rglob("*-2.*.jsonl"))
+    data = kept.read_bytes()
+    project.note("two", commit=False)
+    kept.unlink()
+    kept.write_bytes(data)
+    project.git("clean", "-q", "-f", "-d", ".state/events")
+    with holdfast.open(project.folder / ".state") as workspace:
+        workspace.heal()
+    assert project.notes() == ["one", "two"]
+
+
 @pytest.mark.parametrize("options", [(), ("-u",), ("--keep-index",)])
 def test_stash_and_back(project: Project, options: tuple[str, ...]) -> None:
     """Stashed commits return next to what was written meanwhile."""

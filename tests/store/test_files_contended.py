@@ -262,3 +262,17 @@ def test_a_long_tail_is_folded_only_once(tmp_path: Path, monkeypatch: pytest.Mon
             assert workspace.session().state["own"] == 500
         counts.append(decoded)
     assert counts == [500, 0]
+
+
+def test_writers_go_on_when_modes_change(pair: tuple[Writer, Writer], tmp_path: Path) -> None:
+    """Whoever changes the modes of all files, which looks like a copied folder, stops nobody who is writing."""
+    for round_ in range(1, 9):
+        for mode in (0o600, 0o644):
+            (tmp_path / ".state" / "local" / "anchor").chmod(mode)
+            if mode == 0o600:
+                Writer(tmp_path).append()
+        for number, writer in enumerate(pair, start=1):
+            assert writer.append().version == 5 + 3 * (round_ - 1) + 1 + number
+    fresh = Writer(tmp_path).store
+    assert fresh.read(STREAM).version == 5 + 3 * 8
+    assert [fault for fault in fresh.check() if not fault.harmless] == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,24 @@ def test_a_session_is_restored(workspace: Workspace) -> None:
     assert workspace.session(place).state["notes"]["count"] == 6
     assert workspace.session(place).version == session.version
     assert workspace.doctor() == []
+
+
+@pytest.mark.parametrize("looks", [False, True])
+def test_a_handle_follows_archiving_and_restoring(workspace: Workspace, looks: bool) -> None:
+    """A handle that was refused because the session was archived writes again once somebody restored it."""
+    session = workspace.start("Work")
+    session.record("x.step", {})
+    for _ in range(2):
+        upkeep.archive(workspace, session.name)
+        if looks:
+            assert session.version
+        with pytest.raises(Forbidden, match="archived"):
+            session.record("x.step", {})
+        upkeep.restore(workspace, session.name)
+        if looks:
+            assert session.version
+        session.record("x.step", {})
+    assert session.state["own"] == 3
 
 
 def test_a_session_with_unsettled_decisions_is_not_archived(workspace: Workspace) -> None:
@@ -210,6 +229,44 @@ def test_prune_by_count_size_and_age(workspace: Workspace, monkeypatch: pytest.M
     assert workspace.session(f"{live.user}/{live.id}").state["notes"]["count"] == 5
     with pytest.raises(Refused, match="policy is needed"):
         upkeep.prune(workspace, Policy())
+
+
+class RestoresOnRemoval(Wrapped):
+    """A file system on which somebody restores a session, and writes to it, when the first file is removed."""
+
+    def __init__(self, restore: Callable[[], None]) -> None:
+        super().__init__(posix)
+        self.restore: Callable[[], None] | None = restore
+
+    def unlink(self, path: str) -> None:
+        if self.restore is not None and path.endswith(".jsonl"):
+            restore, self.restore = self.restore, None
+            restore()
+        super().unlink(path)
+
+
+def test_prune_keeps_a_session_that_is_restored_meanwhile(project: Path) -> None:
+    """A session that somebody restores and writes to while a prune is under way stays, with its commits."""
+    with holdfast.open(project) as workspace:
+        sessions = [work(workspace, f"Goal {number}") for number in range(3)]
+        for session in sessions:
+            upkeep.archive(workspace, session.name)
+    plan = upkeep.plan_prune(holdfast.open(project), Policy(keep=0))
+    last = f"{plan[-1].user}/{plan[-1].session}"
+
+    def restore() -> None:
+        with holdfast.open(project) as other:
+            upkeep.restore(other, last).decide("Keep this", because="acknowledged")
+
+    pruning = FilesStore(str(project / ".state"), clock=wall_clock, fs=RestoresOnRemoval(restore))
+    report = upkeep.prune(Workspace(pruning, user="alice", by="alice"), Policy(keep=0))
+    assert [f"{kept.user}/{kept.session}" for kept in report if not kept.reason] == [last]
+    with holdfast.open(project) as workspace:
+        assert workspace.current() == last
+        types = [event.type for commit in workspace.session().log() for event in commit.events]
+        assert types.count("decision.made") == 1
+        assert len(workspace.sessions()) == 1
+        assert last in workspace.project.state["notes"]["last"][-1]["text"]
 
 
 @pytest.mark.parametrize("death", range(0, 30, 2))

@@ -13,10 +13,13 @@ from os import SEEK_END
 
 from holdfast.typed import Protocol
 
-__all__ = ["LOCK_EX", "LOCK_UN", "RWF_DSYNC", "SEEK_END", "FileSystem"]
+__all__ = ["LOCK_EX", "LOCK_UN", "RWF_DSYNC", "SEEK_END", "WHOLE_SECOND", "FileSystem"]
 
 RWF_DSYNC = getattr(os, "RWF_DSYNC", 0)
 """The flag for writing a journal; 0 if the system does not have it, and a sync follows instead."""
+
+WHOLE_SECOND = 1_000_000_000
+"""A time stamp in nanoseconds that this divides is probably of a file system that stores no fractions of a second."""
 
 
 class FileSystem(Protocol):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from holdfast.fs import durable
-from holdfast.fs.port import FileSystem
+from holdfast.fs.port import WHOLE_SECOND, FileSystem
 from holdfast.typed import Record
 
 NO_GIT = ""
@@ -18,6 +18,9 @@ _LARGEST_INDEX = 4 << 20
 """A larger index is not searched: a needless new segment costs less than reading it."""
 _PLAIN_VERSIONS = (2, 3)
 """Versions of git's index that store every path in full; version 4 compresses path prefixes."""
+
+_CHECKSUM = 32
+"""Bytes at the end of git's index that hold its checksum, or the end of it."""
 
 _THEN = "\t"
 
@@ -118,9 +121,22 @@ class GitHead:
     def index(self) -> str:
         """A token that changes when something is staged; empty without git or index."""
         stamp = self._stamp(self._index_path) if self._repository else None
+        if stamp is not None and not stamp[1] % WHOLE_SECOND:
+            return f"{_text(stamp)}.{self._index_checksum(stamp[2])}"
         if stamp != self._index[0]:
             self._index = (stamp, _text(stamp) if stamp else NO_GIT)
         return self._index[1]
+
+    def _index_checksum(self, size: int) -> str:
+        """The checksum at the end of git's index, for where its time stamp does not tell one from the next."""
+        try:
+            fd = self._fs.open(self._index_path, os.O_RDONLY)
+            try:
+                return self._fs.read(fd, _CHECKSUM, max(0, size - _CHECKSUM)).hex()
+            finally:
+                self._fs.close(fd)
+        except OSError:
+            return ""
 
     def is_at(self, token: str, index: str) -> bool:
         """Whether HEAD and the index are unchanged since they were read."""
@@ -172,8 +188,11 @@ class GitHead:
     def _is_unmoved(self) -> bool:
         """Whether everything that was read is unchanged. Called at every append, so a missing file raises nothing."""
         for path, stamp in self._watched:
-            if self._fs.exists(path) if stamp is None else self._stamp(path) != stamp:
-                return False
+            if stamp is None:
+                if self._fs.exists(path):
+                    return False
+            elif not stamp[1] % WHOLE_SECOND or self._stamp(path) != stamp:
+                return False  # within one second a ref can move and leave the same stamp
         return True
 
     def _stamp(self, path: str) -> Stamp:

@@ -48,7 +48,8 @@ def archive(place: Place, handle: Stream) -> None:
         fsck.remove_folder(place, live)
         if not durable.names_in(place.fs, handle.segments.folder):  # long texts stay where they are
             fsck.remove_folder(place, handle.segments.folder)
-    # The pins of the segments are replaced by pins of the joined ones.
+    handle.leave_segment()  # whoever keeps a listing of the segments finds that they have changed
+    # The links that protect segments from git now protect the joined ones.
     for name in joined:
         pins.pin_segment(place, handle.stream, os.path.join(events, name))
     for stream, path in pins.all_pins(place):

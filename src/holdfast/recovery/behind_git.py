@@ -36,7 +36,8 @@ def check(place: Place, handle: Stream, suspected: frozenset[str], *, fix: bool)
     paths = handle.segments.paths()
     folders = {handle.segments.folder, handle.segments.joined}
     wanted = {path for path in paths if path in suspected or _is_empty(place, path)}
-    if paths:  # a stream without any segment was removed on purpose
+    wanted |= {path for path in paths if path == _cut_short(place, handle)}
+    if paths:  # a stream of which nothing is left was removed on purpose
         wanted |= {path for path in suspected if os.path.dirname(path) in folders and path not in paths}
     wanted = {path for path in wanted if segments.belongs(handle.stream, os.path.basename(path))}
     if not wanted:
@@ -55,6 +56,19 @@ def check(place: Place, handle: Stream, suspected: frozenset[str], *, fix: bool)
 
 def _fault(place: Place, stream: str, path: str, count: int) -> Fault:
     return Fault(faults.BEHIND_GIT, stream, os.path.relpath(path, place.root), {"commits": count})
+
+
+def _cut_short(place: Place, handle: Stream) -> str:
+    """The segment that the lock-file header knows to be longer than it is; empty if there is none. Once the cut is
+    committed, HEAD and index have nothing else, but an earlier git commit may."""
+    state = handle.lock.peek()
+    if state is None or state.segment <= 0:
+        return ""
+    path = handle.segments.path_of(segments.name_of(handle.stream, state.writer, state.segment))
+    try:
+        return path if place.fs.stat(path).st_size < state.size else ""
+    except FileNotFoundError:
+        return ""
 
 
 def _is_empty(place: Place, path: str) -> bool:

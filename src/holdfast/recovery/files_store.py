@@ -13,6 +13,7 @@ from holdfast.store.files import pins, segments
 from holdfast.store.files.engine import FilesEngine, random_bits
 from holdfast.store.files.journal import JournalPolicy
 from holdfast.store.files.segments import EVENTS
+from holdfast.store.numbered import check_unchanged
 from holdfast.store.oserror import translate_oserror
 from holdfast.store.protocol import ARCHIVE, ATTACHMENTS, GIT, LISTING, Fault
 
@@ -37,7 +38,7 @@ class FilesStore(FilesEngine):
         )
         self.capabilities = self.capabilities._replace(extensions=_EXTENSIONS)
 
-    def forget(self, stream: str) -> None:
+    def forget(self, stream: str, expect: int | None = None) -> None:
         from holdfast.recovery import fsck, restore
 
         handle = self._handle(stream)
@@ -47,12 +48,14 @@ class FilesStore(FilesEngine):
                 restore.move_misplaced(self._place, [stream], self._handle)
                 try:
                     with handle.lock:
-                        handle.recover()  # journals of dead processes are removed too
+                        handle.recover()  # what dead processes left of it goes too
+                        if expect is not None:
+                            check_unchanged(stream, expect, handle.read(None).version)
                         fsck.remove_stream(self._place, stream)
                 finally:
                     handle.close()
             except OSError as error:
-                raise translate_oserror(error, stream) from error
+                raise translate_oserror(error, stream, "not completed") from error
 
     def archive(self, stream: str) -> None:
         """Move a session to ``history/``, its segments joined into one. Repeating after a crash completes it."""
@@ -67,7 +70,7 @@ class FilesStore(FilesEngine):
                 finally:
                     handle.close()
             except OSError as error:
-                raise translate_oserror(error, stream) from error
+                raise translate_oserror(error, stream, "not completed") from error
 
     def archived(self) -> list[str]:
         """The streams in ``history/``, oldest first."""

@@ -157,7 +157,7 @@ def salvage(place: Place, handle_of: Callable[[str], Stream], *, fix: bool = Tru
     done: list[Fault] = []
     if place.head.is_replaying():
         return done
-    links = pins.all_pins(place)
+    links = _fullest(place, pins.all_pins(place))
     old = place.clock() - pins.MONTH_MS
     wanted = [
         (stream, path, first)
@@ -184,6 +184,20 @@ def salvage(place: Place, handle_of: Callable[[str], Stream], *, fix: bool = Tru
         with handle.mutex:
             done += _restore_pinned(place, handle, path) if fix else _lost(place, handle, path)
     return done
+
+
+def _fullest(place: Place, links: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The links, and instead of one whose segment grew in another file the copy that has more."""
+    copies = {(stream, os.path.basename(path)): path for stream, path in pins.all_pins(place, pins.COPIES)}
+    found = []
+    for stream, path in links:
+        copy = copies.get((stream, os.path.basename(path)))
+        if copy is not None and not _exists(place, _target(place, stream, path)):
+            known, more = (segments.ids_in(durable.read_whole(place.fs, p)) for p in (path, copy))
+            if known < more:
+                path = copy
+        found.append((stream, path))
+    return found
 
 
 def restore_cut(

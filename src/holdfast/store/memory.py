@@ -12,7 +12,15 @@ from holdfast.core import ids
 from holdfast.core.codec import GENESIS, decode, encode, id_of, sum_of
 from holdfast.core.stream import checked_note, checked_stream
 from holdfast.core.timestamps import iso
-from holdfast.store.numbered import check_expected, check_op, closed, is_local_note_of, place_of, plan_wrote
+from holdfast.store.numbered import (
+    check_expected,
+    check_op,
+    check_unchanged,
+    closed,
+    is_local_note_of,
+    place_of,
+    plan_wrote,
+)
 from holdfast.store.protocol import AppendContext, Appended, Capabilities, Cursor, Fault, Plan, Tail
 
 
@@ -95,10 +103,11 @@ class MemoryStore:
             self._check_open()
             return self._notes.get(name)
 
-    def forget(self, stream: str) -> None:
+    def forget(self, stream: str, expect: int | None = None) -> None:
         checked_stream(stream)
         with self._lock:
             self._check_writable()
+            check_unchanged(stream, expect, len(self._streams.get(stream, [])))
             self._streams.pop(stream, None)
             self._places = {key: place for key, place in self._places.items() if key[0] != stream}
             self._notes = {

@@ -25,6 +25,12 @@ def check_expected(stream: str, expect: int | None, version: int) -> None:
         raise Conflict(f"{stream} is at version {version}, not {expect}; nothing was written.")
 
 
+def check_unchanged(stream: str, expect: int | None, version: int) -> None:
+    """Before a stream is removed: whoever wrote to it meanwhile keeps it."""
+    if expect is not None and expect != version:
+        raise Conflict(f"{stream} is at version {version}, not {expect}; nothing was removed.")
+
+
 def check_op(drafted: str | None, asked: str | None) -> None:
     """Reject a draft whose operation id differs from the one looked up: its commit could be written twice."""
     if drafted != asked:

@@ -14,12 +14,9 @@ def is_forbidden(error: OSError) -> bool:
     return error.errno in _FORBIDDEN
 
 
-def translate_oserror(error: OSError, what: str, *, outcome: str = "") -> HoldfastError:
-    """The holdfast error for a failed file call. Only the caller knows the
-    outcome: a read that fails after a commit must not deny the commit."""
+def translate_oserror(error: OSError, what: str, outcome: str = "") -> HoldfastError:
+    """The error of ours that says what a failed file call means for ``what`` was to be done. Only who knows the
+    ``outcome`` of the whole call says it: a command may have stored something before."""
     kind = Forbidden if is_forbidden(error) else Unavailable
     where = f"{what} ({error.filename})" if error.filename else what
-    return kind(f"{where}: {error.strerror}{outcome}.")
-
-
-NOTHING_STORED = "; nothing was stored"
+    return kind(f"{where}: {error.strerror}{'; ' if outcome else ''}{outcome}.")

@@ -184,8 +184,11 @@ class Store(Protocol):
     def get(self, name: str) -> bytes | None:
         """The file, or None. It can be missing or garbage after a power cut: the reader validates it."""
 
-    def forget(self, stream: str) -> None:
-        """Remove a stream with its files. Removing a stream that does not exist is no error."""
+    def forget(self, stream: str, expect: int | None = None) -> None:
+        """Remove a stream with its notes. Forgetting what is not there is no error.
+
+        Another version than ``expect`` raises ``Conflict``, and nothing is removed: nobody can append in between.
+        """
 
     def check(self, *, fix: bool = False) -> list[Fault]:
         """Everything that is wrong; with ``fix``, repair what can be repaired without losing anything."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from holdfast.core import concepts, contested, timestamps
-from holdfast.core.stream import last_part, owner
 from holdfast.core.text import one_line
-from holdfast.errors import Refused, Usage
+from holdfast.errors import Conflict, HoldfastError, Refused, Usage
 from holdfast.store.protocol import archive_of
 from holdfast.workspace.clock import wall_clock
 from holdfast.workspace.session import Session
@@ -36,7 +35,9 @@ class ArchivedSession(NamedTuple):
     updated: str
     size: int
     reason: str
-    """Why it is removed; empty if it stays."""
+    """Why it goes; empty if it stays."""
+    version: int = 0
+    """What was looked at: a session that has another version by now stays."""
 
 
 def archive(workspace: Workspace, name: str | None = None) -> Session:
@@ -50,11 +51,16 @@ def archive(workspace: Workspace, name: str | None = None) -> Session:
         session.commit(lambda state, mint: concepts.session.archive(state))
         workspace.publish()
     here = f"{session.user}/{session.id}"
-    if workspace.current() == here:
-        workspace.store.put(POINTER, None)
-    engine = archive_of(workspace.store)
-    if engine is not None:
-        engine.archive(session.stream)
+    try:
+        if workspace.current() == here:
+            workspace.store.put(POINTER, None)
+        engine = archive_of(workspace.store)
+        if engine is not None:
+            engine.archive(session.stream)
+    except HoldfastError as error:
+        raise error.after(
+            f"{here} is archived (read-only), but its files are not in history/ yet:"
+        ) from error
     return session
 
 
@@ -62,7 +68,7 @@ def restore(workspace: Workspace, name: str) -> Session:
     """Restore a session from the archive and make it the current one; joined segments stay in place."""
     session = workspace.session(name)
     session.commit(lambda state, mint: concepts.session.restore(state))
-    workspace.switch(f"{session.user}/{session.id}")
+    workspace.make_current(session, "Restored")
     return session
 
 
@@ -96,28 +102,43 @@ def plan_prune(workspace: Workspace, policy: Policy) -> list[ArchivedSession]:
         elif policy.max_size is not None and total > policy.max_size:
             reason = f"more than {policy.max_size:,} bytes"
         goal = one_line(contested.value(state["registers"], "goal", ""), 80)
-        report.append(ArchivedSession(session.id, session.user, goal, state["updated"], size, reason))
+        seen = session.peek().version
+        report.append(ArchivedSession(session.id, session.user, goal, state["updated"], size, reason, seen))
     return report
 
 
 def prune(workspace: Workspace, policy: Policy) -> list[ArchivedSession]:
-    """Remove archived sessions that the policy does not keep; the project's log records them first."""
+    """Remove archived sessions that the policy does not keep; the project's log says which, before they go.
+
+    Somebody may restore a session meanwhile: one that has changed since the policy was applied to it stays.
+    """
     report = plan_prune(workspace, policy)
     going = [kept for kept in report if kept.reason]
+    stayed: set[tuple[str, str]] = set()
     for start in range(0, len(going), 100):
         some = going[start : start + 100]
         names = ", ".join(f"{kept.user}/{kept.session}" for kept in some)
-        workspace.project.note(f"Pruned {len(some)} archived sessions: {names}")
-        for kept in some:
-            remove(workspace, f"sessions/{kept.user}/{kept.session}")
-    return report
+        try:
+            workspace.project.note(f"Pruned {len(some)} archived sessions: {names}")
+            changed = [kept for kept in some if not _removed(workspace, kept)]
+            if changed:
+                names = ", ".join(f"{kept.user}/{kept.session}" for kept in changed)
+                workspace.project.note(f"Not pruned, because they changed meanwhile: {names}")
+        except HoldfastError as error:
+            raise error.after("The archive is not pruned, or not wholly:") from error
+        stayed |= {(kept.user, kept.session) for kept in changed}
+    return [k._replace(reason="") if (k.user, k.session) in stayed else k for k in report]
 
 
-def remove(workspace: Workspace, stream: str) -> None:
-    """Remove a session with all its files; the pointer is cleared first."""
-    if workspace.current() == f"{owner(stream)}/{last_part(stream)}":
+def _removed(workspace: Workspace, kept: ArchivedSession) -> bool:
+    """Remove an archived session; False, and nothing is changed, if somebody wrote to it since it was looked at."""
+    try:
+        workspace.store.forget(f"sessions/{kept.user}/{kept.session}", kept.version)
+    except Conflict:
+        return False
+    if workspace.current() == f"{kept.user}/{kept.session}":
         workspace.store.put(POINTER, None)
-    workspace.store.forget(stream)
+    return True
 
 
 def rotate(workspace: Workspace, *, idle: int, policy: Policy | None = None) -> dict[str, Any]:

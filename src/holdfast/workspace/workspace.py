@@ -169,8 +169,18 @@ class Workspace:
             return events + (concepts.phase.declare(state, phases, transitions) if phases else [])
 
         session.commit(begin, op=op)
-        self.switch(name)
+        self.make_current(session, "Started")
         return session
+
+    def make_current(self, session: Session, done: str) -> None:
+        """Internal: have the pointer lead to a session that was ``done`` just now; that is stored, whatever happens."""
+        try:
+            self.store.put(POINTER, f"{session.user}/{session.id}\n".encode())
+        except HoldfastError as error:
+            raise error.after(
+                f"{done} {session.user}/{session.id}, but it could not be made the current session:",
+                Hint(Use("switch", session=f"{session.user}/{session.id}"), " makes it current."),
+            ) from error
 
     def _salt(self) -> bytes:
         """Bytes unique to this clone: two clones that start under one op must not create the same session.

@@ -21,7 +21,7 @@ from holdfast.store.files.lockfile import stored_state
 from holdfast.store.files.place import Place
 from holdfast.store.files.segments import EVENTS
 from holdfast.store.files.stream import Stream
-from holdfast.store.oserror import NOTHING_STORED, translate_oserror
+from holdfast.store.oserror import translate_oserror
 from holdfast.store.protocol import Appended, Capabilities, Cursor, Plan, Tail
 
 _OPEN_STREAMS = 100
@@ -115,7 +115,7 @@ class FilesEngine:
             try:
                 return self._blobs.append(handle, plan, cursor, expect, op)
             except OSError as error:
-                raise translate_oserror(error, stream, outcome=NOTHING_STORED) from error
+                raise translate_oserror(error, stream, "nothing was stored") from error
             except Newer as error:
                 raise segments.named(self._fs, self.root, handle.segments.paths(), error) from None
 

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 _LONGEST = 1 << 16
 _USUAL = 1024
-"""Enough bytes for nearly every header; for a longer one, its first part."""
+"""Bytes that hold nearly every header; of a longer one, its beginning."""
+_IDENTIFIED = 64
+"""Bytes that hold the writer and the two numbers at the beginning of the fixed part."""
 _GROWING = Struct("<QQQ32s25s")
 """The part that every commit changes: size, rows, safe, sum, clock."""
 _BEGINNING = Struct(f"{_GROWING.format}I")
@@ -231,6 +233,15 @@ class StreamLock:
         """Whether the header is still the one that this handle last read or wrote."""
         header = self._header
         return self.state is not None and self._fs.read(self._fd, len(header), 0) == header
+
+    def newest_segment(self) -> list[bytes]:
+        """The writer, its segment and its highest number as the header has them now, not decoded. Whoever creates or
+        removes a segment of this place changes them. Read without the lock they may be torn, but never the old ones.
+        """
+        if self._fd < 0:
+            return []
+        start = _BEGINNING.size + _LENGTH.size
+        return self._fs.read(self._fd, _IDENTIFIED, start).split(b" ", 3)[:3]
 
     def load(self) -> WriterState | None:
         """The state as the header has it now."""

@@ -1,7 +1,7 @@
 """The index of operation ids: has this op been in the stream?
 
-A list of 8-byte hashes, one per commit that has an op, stored with the cursor up to which it is complete. It is only
-a hint: a hit is confirmed in the log, and a lost index is rebuilt from the log.
+A list of 8-byte hashes, one per commit that has an op, kept as a note with the cursor up to which it is
+complete. It is only a hint: a hit is confirmed in the log, and a lost or damaged note is made again from the log.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from holdfast.core.hashing import blake2b
 from holdfast.store.protocol import Cursor, Tail
 
 _WIDTH = 8
+_CHECKSUM = 16
 _SAVE_AFTER = 256
 """Commits that a process re-reads at most."""
 
@@ -41,12 +42,13 @@ class Ops:
         self._recent: set[bytes] = set()
         self._unsaved = 0
         note = load() or b""
-        head, _, hashes = note.partition(b"\n")
-        try:
+        body = note[_CHECKSUM:]
+        if note[:_CHECKSUM] == _checksum(
+            body
+        ):  # otherwise a known op could pass for a new one: read the log again
+            head, _, hashes = body.partition(b"\n")
             self._cursor = json.loads(head)
             self._known += hashes
-        except ValueError:
-            pass
 
     def may_have(self, op: str) -> bool:
         """False if the op is certainly not in the stream."""
@@ -77,7 +79,12 @@ class Ops:
             self._known += b"".join(self._recent)
             self._recent.clear()
             self._unsaved = 0
-            self._save(json.dumps(self._cursor).encode() + b"\n" + self._known)
+            body = json.dumps(self._cursor).encode() + b"\n" + self._known
+            self._save(_checksum(body) + body)
+
+
+def _checksum(body: bytes) -> bytes:
+    return blake2b(body, digest_size=_CHECKSUM).digest()
 
 
 def _hash(op: bytes) -> bytes:

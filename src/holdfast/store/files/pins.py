@@ -77,6 +77,20 @@ def pin_file(place: Place, stream: str, path: str) -> str:
     return ""
 
 
+def was_replaced(place: Place, stream: str, name: str, node: int | None, index_moved: bool) -> bool:
+    """Whether git may have put another file under a segment's name, which now has the inode ``node``: a stash that is
+    popped leaves HEAD, names and bytes as they were, and what is appended is not in the link. The link keeps the old
+    file, so its inode number is not given to another one. Without a link, a moved index is reason enough."""
+    if place.head.common is None:
+        return False
+    for pinned in paths(place, stream, name):
+        try:
+            return place.fs.stat(pinned).st_ino != node
+        except OSError:
+            continue
+    return index_moved or node is None
+
+
 def mirror(place: Place, stream: str, path: str) -> None:
     """Copy what was appended to a segment since the last call. A pin shares the segment's bytes, so it does not
     protect against a program that truncates the file in place. If a segment no longer continues its copy, the copy

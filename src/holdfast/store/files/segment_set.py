@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from holdfast.core import codec, ids
 from holdfast.fs import durable
-from holdfast.fs.port import SEEK_END
+from holdfast.fs.port import SEEK_END, WHOLE_SECOND
 from holdfast.store.files import segments
 from holdfast.store.files.segments import UNREAD, Mark
 from holdfast.store.protocol import LONG_TAIL, Fault, Tail
@@ -21,10 +21,14 @@ if TYPE_CHECKING:
 _IN_MEMORY = 8 << 20
 """Streams up to this size are read in one pass; larger ones are streamed in a second pass."""
 _SETTLED_NS = 50_000_000
-"""A folder whose modification time is more recent than this can change again without its time changing."""
+"""A folder whose modification time is younger than this can change again without its time changing."""
+_COARSE_NS = 2_050_000_000
+"""The same on a file system that stores whole seconds, or every other one."""
 _RECHECKED = 1 << 18
 """A segment that has grown since a snapshot is verified again up to this length; a longer one only by ``doctor``."""
 _MAX_FAULTS = 20
+_TRIES = 20
+"""Listings of a folder whose segments vanish while they are read."""
 SUM_AND_END = codec.SUM_LENGTH + len('"}\r\n')
 
 Problem = tuple[str, str, bool]
@@ -140,16 +144,29 @@ class SegmentSet:
         if stamp != self._folder_stamp:
             self._renew(self._with_archived(self._own(self._fs.names(self.folder))))
             now = self._place.clock() * 1_000_000
-            self._folder_stamp = stamp if stamp < now - _SETTLED_NS else -1
+            settled = _SETTLED_NS if stamp % WHOLE_SECOND else _COARSE_NS
+            self._folder_stamp = stamp if stamp < now - settled else -1
         return self._listed
 
     def listed(self) -> list[str]:
         """The names as they were last listed."""
         return self._listed
 
-    def list_again(self) -> None:
-        """List the folder now, regardless of its modification time."""
+    def has_listed(self, newest: list[bytes]) -> bool:
+        """Whether the segment that a lock-file header names is in the listing."""
+        try:
+            writer, number, _ = newest
+            return segments.name_of(self.stream, writer.decode(), abs(int(number))) in self._listed
+        except ValueError:
+            return False
+
+    def expire(self) -> None:
+        """List the folder the next time, whatever its modification time says."""
         self._folder_stamp = -1
+
+    def list_again(self) -> None:
+        """List the folder now, whatever its modification time says."""
+        self.expire()
         self.names()
 
     def add(self, name: str) -> None:
@@ -300,7 +317,15 @@ class SegmentSet:
     # -- reading ------------------------------------------------------------------------------------------
 
     def read(self, cursor: Any) -> Tail:
-        """The commits after the cursor; all if there is none or it is invalid."""
+        """What is beyond the cursor; everything if there is none or it does not fit."""
+        for _ in range(_TRIES):
+            try:
+                return self._read(cursor)
+            except FileNotFoundError:
+                self.expire()  # archived, removed or replaced since the folder was listed
+        return self._read(cursor)
+
+    def _read(self, cursor: Any) -> Tail:
         names = self.names()
         start = cursor_of(cursor) if cursor is not None else None
         if start is not None:

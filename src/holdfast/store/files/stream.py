@@ -52,6 +52,7 @@ class Stream:
         "_compared",
         "_fs",
         "_latest",
+        "_newest",
         "_ops",
         "_pending",
         "_place",
@@ -79,6 +80,8 @@ class Stream:
         """The cursor after this handle's own last commit."""
         self._compared = (0, "", 0)
         """The listing, the writer and the highest number for which the header was compared with the segments."""
+        self._newest: list[bytes] = []
+        """What the header said of the newest segment before the segments were last listed."""
         self._ops: Ops | None = None
 
     # -- reading ------------------------------------------------------------------------------------------
@@ -90,6 +93,7 @@ class Stream:
         if self.lock.is_open and self._changes_since(cursor) == UNCHANGED:
             tail = self._nothing_new(cursor)
         else:
+            self._notice_segments()
             tail = self.segments.read(cursor)
         return tail._replace(faults=(*tail.faults, *self._pending)) if self._pending else tail
 
@@ -100,6 +104,15 @@ class Stream:
     def backward(self) -> Iterator[bytes]:
         """All commits, newest first. The stream was read before."""
         return self.segments.backward()
+
+    def _notice_segments(self) -> None:
+        """Have the folder listed again if another process of this place has created or removed a segment: the folder's
+        modification time tells that only as exactly as the file system stores it."""
+        newest = self.lock.newest_segment()
+        if newest != self._newest:
+            if self._newest or not self.segments.has_listed(newest):
+                self.segments.expire()
+            self._newest = newest
 
     def _changes_since(self, cursor: Any) -> int:
         """Whether the stream may have changed since the cursor.
@@ -161,7 +174,8 @@ class Stream:
         else:
             # Until this append succeeds: if it is refused, the old cursor must not become valid again.
             self._latest = None
-            self._place.identity.writer()  # before anything is read: a copied folder takes its new identity first
+            self._place.identity.writer()  # before anything is read: a copied folder is put in order first
+            self._notice_segments()
             tail = self.segments.read(cursor)
             start = tail.cursor
         if op is not None and (first := self._first_with(op)) is not None:
@@ -242,12 +256,13 @@ class Stream:
             if done < len(line):  # rare
                 durable.write_whole(self._fs, segment.fd, line[done:])
         except OSError as error:
-            # A partial line is a torn tail: the next append saves it to quarantine and truncates it (I5).
-            kind = (
-                Unavailable
-                if self._fs.stat_handle(segment.fd).st_size < state.size + len(line)
-                else UnknownOutcome
-            )
+            # What was written of the line is a torn tail: the next append saves it aside and cuts it off (I5).
+            kind: type[HoldfastError] = UnknownOutcome
+            try:
+                if self._fs.stat_handle(segment.fd).st_size < state.size + len(line):
+                    kind = Unavailable
+            except OSError:
+                pass  # nobody can tell
             stored = "; nothing was stored" if kind is Unavailable else ""
             raise kind(f"{self.stream}: writing failed ({error.strerror}){stored}.") from error
         return line, line_sum
@@ -314,7 +329,10 @@ class Stream:
         writer = identity.writer()
         if state is not None and state.writer != writer:
             writer = identity.reload()
-            if state.writer != writer:
+            # That may have found the folder to be a copy, and given the open segment to the new name.
+            self.segments.list_again()
+            state = self.lock.load()
+            if state is not None and state.writer != writer:
                 state = None
         if self._has_forgotten(state, writer, cursor):
             writer = identity.renew(writer)
@@ -333,7 +351,9 @@ class Stream:
         highest = state.highest if state else 0
         listed = self.segments.listed()
         return any(
-            name.startswith(writer) and segments.number_of(name) > highest and cursor.marks[name].lines
+            name.startswith(writer)
+            and segments.number_of(name) > highest
+            and cursor.marks.get(name, segments.UNREAD).lines
             for name in listed
         ) or pins.is_state_stale(self._place, self.stream, writer, state, listed)
 
@@ -345,6 +365,9 @@ class Stream:
             state = self._rewrite_unsynced(state)
         if state.segment and state.token == token and not self._is_full(state):
             name = segments.name_of(self.stream, state.writer, state.segment)
+            node = self.segments.node_of(name)
+            if pins.was_replaced(self._place, self.stream, name, node, state.git_index != index):
+                return self._new_segment(state, token, index)
             if state.git_index != index:
                 if head.may_be_staged(f"{segments.EVENTS}/{self.stream}/{name}"):
                     return self._new_segment(state, token, index)
@@ -414,7 +437,12 @@ class Stream:
             # The last line of the previous segment may still wait for its sync: no later commit may overtake it.
             self._sync_closed(segments.name_of(self.stream, state.writer, state.segment))
         number = self._next_number(state)
-        created = self.segments.create(segments.name_of(self.stream, state.writer, number))
+        try:
+            created = self.segments.create(segments.name_of(self.stream, state.writer, number))
+        except FileExistsError:  # not of this listing
+            self.segments.list_again()
+            number = self._next_number(state)
+            created = self.segments.create(segments.name_of(self.stream, state.writer, number))
         pins.pin_segment(self._place, self.stream, created.path)
         durable.fsync_dirs(self._fs, self.segments.folder, os.path.dirname(self._place.root))
         state = state.replace(
@@ -428,6 +456,7 @@ class Stream:
             git_index=index,
         )
         self._store_state(state)
+        self._newest = self.lock.newest_segment()  # nobody else can have created one since the listing
         return state
 
     def _next_number(self, state: WriterState) -> int:
@@ -444,6 +473,12 @@ class Stream:
         number += segments.same_column(self.stream, old, segments.name_of(self.stream, state.writer, number))
         self._store_state(state.replace(segment=0, highest=number))
         return self.segments.path_of(segments.name_of(self.stream, state.writer, number))
+
+    def leave_segment(self) -> None:
+        """Store that the current segment is not appended to any more. The caller holds the lock."""
+        state = self.lock.peek()
+        if state is not None and state.segment > 0:
+            self.lock.store(state.replace(segment=0))
 
     # -- recovery -----------------------------------------------------------------------------------------
 

@@ -30,6 +30,8 @@ _LOG_HEADER = 32
 _LOG_FRAME = 24
 _ROOM = _LOG_HEADER + 1000 * (_LOG_FRAME + 4096)
 """Length of a log at which SQLite restarts it: it is not extended beyond that."""
+_MADE = b"made\n"
+"""In the lock file once there is a database: an empty file beside it is none that never was one."""
 _BUSY_SECONDS = 30.0
 _DAMAGED = frozenset([sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT])
 _FORBIDDEN = frozenset([sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH])
@@ -80,6 +82,11 @@ def _is_ours(fs: FileSystem, path: str) -> bool:
         if not stat.S_ISREG(found.st_mode):
             raise Forbidden(f"{path} is not a plain file.")
         if found.st_size == 0:
+            if _was_made(fs, path):
+                raise Damaged(
+                    f"{path} is empty, but holdfast made a database there; nothing was changed.",
+                    hint=f"Restore it from a backup. To begin again, remove it and {path}-lock.",
+                )
             return False
         if (found.st_dev, found.st_ino) in _in_use:
             return True  # inspected before
@@ -103,6 +110,14 @@ def _is_ours(fs: FileSystem, path: str) -> bool:
         )
     _check_version(path, int.from_bytes(header[60:64], "big"))
     return True
+
+
+def _was_made(fs: FileSystem, path: str) -> bool:
+    """Whether the lock file beside a database says that it was made."""
+    try:
+        return fs.stat(path + "-lock").st_size > 0
+    except FileNotFoundError:
+        return False
 
 
 def _is_compatible(header: bytes) -> bool:
@@ -140,8 +155,8 @@ def _header_in_log(fs: FileSystem, path: str) -> bytes:
         fs.close(fd)
 
 
-def create(fs: FileSystem, path: str, random: Callable[[int], bytes]) -> None:
-    """Create a new database at ``path``. The caller holds the lock and has checked that there is none."""
+def create(fs: FileSystem, path: str, random: Callable[[int], bytes], lock: int) -> None:
+    """Make a new database at ``path``. The caller holds the ``lock`` and has seen that there is none."""
     temp = path + "-new"
     for leftover in (temp, temp + "-wal", temp + "-shm", temp + "-journal"):
         with suppress(FileNotFoundError):
@@ -166,6 +181,8 @@ def create(fs: FileSystem, path: str, random: Callable[[int], bytes]) -> None:
         fs.close(fd)
     fs.rename(temp, path)
     fs.sync_folder(os.path.dirname(path))
+    with suppress(OSError):
+        fs.write_at(lock, _MADE, 0)
 
 
 def connect(path: str, mode: str = "rw") -> sqlite3.Connection:

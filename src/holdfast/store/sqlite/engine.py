@@ -20,7 +20,7 @@ from holdfast.core.timestamps import iso
 from holdfast.errors import Damaged, HoldfastError, Unavailable
 from holdfast.fs import posix
 from holdfast.fs.port import LOCK_EX, LOCK_UN, FileSystem
-from holdfast.store.numbered import check_expected, check_op, closed, place_of, plan_wrote
+from holdfast.store.numbered import check_expected, check_op, check_unchanged, closed, place_of, plan_wrote
 from holdfast.store.protocol import (
     AppendContext,
     Appended,
@@ -219,11 +219,13 @@ class SqliteStore:
             found = self._rows("SELECT data FROM notes WHERE name = ?", (name,))
         return found[0][0] if found else None
 
-    def forget(self, stream: str) -> None:
+    def forget(self, stream: str, expect: int | None = None) -> None:
         checked_stream(stream)
         with self._lock:
             self._begin()
             try:
+                if expect is not None:
+                    check_unchanged(stream, expect, self._tail(stream, None)[0].version)
                 self._ends.pop(stream, None)
                 self._run("DELETE FROM streams WHERE name = ?", (stream,))
                 self._run(statements.FORGET_NOTES, (stream + "/", stream + "0", "local/*/" + flat(stream)))
@@ -341,7 +343,8 @@ class SqliteStore:
             self._take_turn()
             try:
                 if not database.is_ours(self._fs, self._path):
-                    database.create(self._fs, self._path, self._random)
+                    assert self._queue is not None
+                    database.create(self._fs, self._path, self._random, self._queue)
             finally:
                 self._fs.lock(self._queue, LOCK_UN)  # type: ignore[arg-type]
         self._file = database.register(self._fs, self._path)

@@ -48,8 +48,8 @@ class _Around:
     def get(self, name: str) -> bytes | None:
         return self.inner.get(name)
 
-    def forget(self, stream: str) -> None:
-        self.inner.forget(stream)
+    def forget(self, stream: str, expect: int | None = None) -> None:
+        self.inner.forget(stream, expect)
 
     def check(self, *, fix: bool = False) -> list[Fault]:
         return self.inner.check(fix=fix)

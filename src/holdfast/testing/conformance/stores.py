@@ -204,6 +204,15 @@ class TestStore:
         assert store.append(USER, saying("again", op="o"), op="o", expect=0).version == 1
         assert everything(store) == ["again"]
 
+    def test_forget_expected(self, store: Store) -> None:
+        """A stream that somebody wrote to since it was looked at is not forgotten; unchanged, it is."""
+        append_all(store, USER, "a", "b")
+        with pytest.raises(Conflict):
+            store.forget(USER, expect=1)
+        assert everything(store) == ["a", "b"]
+        store.forget(USER, expect=2)
+        assert (everything(store), store.streams()) == ([], [])
+
     def test_a_clean_store_has_no_faults(self, store: Store) -> None:
         """A check of a clean store finds nothing, and a repair changes nothing."""
         assert store.check() == []

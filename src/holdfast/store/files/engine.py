@@ -22,7 +22,7 @@ from holdfast.store.files.lockfile import stored_state
 from holdfast.store.files.place import Place
 from holdfast.store.files.segments import EVENTS
 from holdfast.store.files.stream import Stream
-from holdfast.store.oserror import translate_oserror
+from holdfast.store.oserror import NOTHING_STORED, translate_oserror
 from holdfast.store.protocol import Appended, Capabilities, Cursor, Plan, Tail
 
 _SEALED = ("local/snapshots/", "local/ops/")

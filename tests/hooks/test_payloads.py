@@ -122,4 +122,4 @@ def test_the_same_by_the_command_line(
     printed = json.loads(capsys.readouterr().out)
     assert "D-1" in context("claude", printed["answer"])
     assert main(["hook", "--help"]) == 0
-    assert "Always ends with status 0" in " ".join(capsys.readouterr().out.split())
+    assert "always exits with 0" in " ".join(capsys.readouterr().out.split())

@@ -292,7 +292,8 @@ def test_a_worktree_has_its_own_identity(project: Project, git, tmp_path: Path) 
 def test_a_restored_backup_does_not_write_over_what_came_later(
     project: Project, clone: Project, tmp_path: Path
 ) -> None:
-    """The workspace is restored from a backup; later commits have been pushed, and both are merged."""
+    """The workspace is restored from a backup; later commits have been pushed, and both are merged. The clone that had
+    them reports the loss, and heals it."""
     project.note("before the backup", commit=False)
     shutil.copytree(project.folder / ".state", tmp_path / "backup", symlinks=True)
     project.note("after the backup")
@@ -303,7 +304,12 @@ def test_a_restored_backup_does_not_write_over_what_came_later(
     clone.note("in the clone")
     clone.git("fetch", "-q")
     clone.merge("origin/main")
-    assert {"before the backup", "after going back", "in the clone"} <= set(clone.notes())
+    with holdfast.open(clone.folder / ".state") as workspace:
+        assert [fault.kind for fault in workspace.session(clone.place).peek().faults] == ["lost-commits"]
+        workspace.heal()
+    everything = {"before the backup", "after the backup", "after going back", "in the clone"}
+    assert everything <= set(clone.notes())
+    clone.commit("healed")
     project.git("fetch", "-q", str(clone.folder), "main:theirs")
     project.merge("theirs")
     assert project.notes() == clone.notes()

@@ -196,6 +196,18 @@ class FilesStore(FilesEngine):
         except OSError as error:
             raise translate_oserror(error, path) from error
 
+    def restore_segment(self, stream: str, where: str) -> Fault | None:
+        """Add what any version of a segment in git has to it; None if that is nothing."""
+        from holdfast.recovery import restore
+
+        handle = self._handle(stream)
+        with handle.mutex:
+            try:
+                with handle.lock:
+                    return restore.from_git(self._place, stream, os.path.join(self.root, where))
+            except OSError as error:
+                raise translate_oserror(error, where) from error
+
     def mirror(self, stream: str) -> None:
         """Copy what this writer appended to a stream to where neither git nor an editor reaches it."""
         handle = self._handle(stream)

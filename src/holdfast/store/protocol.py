@@ -288,6 +288,9 @@ class GitBacked(Attachments, Protocol):
     def put_back(self, path: str) -> list[str]:
         """Move a file that a merge put into another session's folder back to where it was added."""
 
+    def restore_segment(self, stream: str, where: str) -> Fault | None:
+        """Add what any version of a segment in git has to it; None if that is nothing."""
+
     def mirror(self, stream: str) -> None:
         """Copy what this writer appended to a stream to where neither git nor an editor reaches it."""
 

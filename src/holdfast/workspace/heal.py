@@ -10,7 +10,7 @@ import os
 
 from holdfast.core.stream import last_part, owner
 from holdfast.store import faults
-from holdfast.store.protocol import Fault, GitBacked, Store, git_backed
+from holdfast.store.protocol import Fault, GitBacked, git_backed
 from holdfast.typed import TYPE_CHECKING, Record
 from holdfast.workspace import publish
 
@@ -37,7 +37,7 @@ def heal(workspace: Workspace) -> list[Fault]:
     conflicted = porcelain.conflicted(store.root) if store.in_git else []
     done = [
         *_resolve_conflicts(workspace, store, conflicted),
-        _repair_segments(workspace.store, store),
+        _repair_segments(workspace, store),
         _regenerate_views(workspace, store),
     ]
     found = [fault for step in done for fault in step.faults]
@@ -116,13 +116,15 @@ def _conflict(path: str, done: str, stream: str = "", **data: list[str]) -> Faul
 # -- segments ---------------------------------------------------------------------------------------------
 
 
-def _repair_segments(engine: Store, store: GitBacked) -> Healed:
+def _repair_segments(workspace: Workspace, store: GitBacked) -> Healed:
     """Restore, recover and move segments. If untracked, a moved one would block the next merge that adds it."""
-    found = engine.check(fix=True)
+    found = workspace.store.check(fix=True)
     if not store.in_git:
         return Healed(found, [])
     from holdfast.git import porcelain
+    from holdfast.workspace import soundness
 
+    found += soundness.restore_all_lost(workspace)
     moved = [fault.where for fault in found if fault.done == faults.MOVED]
     restored = [fault.where for fault in found if fault.done == faults.RESTORED]
     named = [fault.where for fault in found if fault.kind == faults.MISSING_OWNER]

@@ -7,10 +7,11 @@ but every command trusts it, so a wrong one must never pass.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
 from holdfast.errors import HoldfastError
 from holdfast.store.faults import ACCEPTED, LOST_COMMITS, REGENERATED, WRONG_STATE
-from holdfast.store.protocol import Fault
+from holdfast.store.protocol import Fault, git_backed
 from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.views.state_json import contract
 from holdfast.workspace import publish
@@ -39,15 +40,42 @@ def _check(workspace: Workspace, stream: str, fix: bool) -> list[Fault]:
     except HoldfastError:
         return []  # the store's own check reports unreadable lines
     lost = [fault for fault in saved.faults if fault.kind == LOST_COMMITS]
-    if lost and fix:  # every copy was tried before: only the snapshot still has them
-        saved.rebuild()
-        return [fault._replace(done=ACCEPTED) for fault in lost]
+    if lost and fix:
+        restored = restore_lost(workspace, stream, lost)
+        if restored:
+            saved.refresh()
+        left = [fault for fault in saved.faults if fault.kind == LOST_COMMITS]
+        saved.rebuild()  # only the snapshot still knows of what is left
+        return restored + [fault._replace(done=ACCEPTED) for fault in left]
     if saved.version == folded.version and _agree(saved, folded):
         return lost
     if fix:
         saved.rebuild()
         return [Fault(WRONG_STATE, stream, saved.note, done=REGENERATED, harmless=True)]
     return [*lost, Fault(WRONG_STATE, stream, saved.note), *_wrong_views(workspace, stream, folded.state)]
+
+
+def restore_lost(workspace: Workspace, stream: str, lost: Iterable[Fault]) -> list[Fault]:
+    """Restore segments that lost commits from any version of them that git has."""
+    store = git_backed(workspace.store)
+    if store is None:
+        return []
+    found = [store.restore_segment(stream, fault.where) for fault in lost]
+    return [fault for fault in found if fault is not None]
+
+
+def restore_all_lost(workspace: Workspace) -> list[Fault]:
+    """``restore_lost`` for every stream whose snapshot knows of lost commits."""
+    done: list[Fault] = []
+    for stream in workspace.store.streams():
+        saved = WorkingSet(workspace.store, stream)
+        try:
+            saved.refresh_only()
+        except HoldfastError:
+            continue  # the store's own check reports unreadable lines
+        lost = [fault for fault in saved.faults if fault.kind == LOST_COMMITS]
+        done += restore_lost(workspace, stream, lost)
+    return done
 
 
 def _agree(saved: WorkingSet, folded: WorkingSet) -> bool:

@@ -101,9 +101,7 @@ def _folder(arguments: argparse.Namespace) -> str:
     from holdfast.workspace import discovery
 
     try:
-        return os.path.dirname(
-            discovery.find(arguments.workspace or os.getcwd(), told=bool(arguments.workspace))
-        )
+        return os.path.dirname(discovery.find(arguments.workspace or os.getcwd()))
     except NoWorkspace:
         return os.getcwd()
 

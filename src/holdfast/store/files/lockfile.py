@@ -42,10 +42,6 @@ _encode = json.JSONEncoder(separators=(",", ":")).encode
 _text = json.encoder.encode_basestring_ascii
 
 
-PRIVATE = 0o600
-"""The mode of a lock file: whoever can read it can take its lock, and keep its owner waiting."""
-
-
 class WriterState:
     """What the writer knows about one stream. Every commit changes the size and related fields, few change the rest."""
 
@@ -227,17 +223,11 @@ class StreamLock:
 
     def _open(self) -> None:
         try:
-            self._fd = self._fs.open(self._path, os.O_RDWR | os.O_CREAT, PRIVATE)
+            self._fd = self._fs.open(self._path, os.O_RDWR | os.O_CREAT)
         except FileNotFoundError:
             durable.make_folders(self._fs, os.path.dirname(self._path))
-            self._fd = self._fs.open(self._path, os.O_RDWR | os.O_CREAT, PRIVATE)
-        found = self._fs.stat_handle(self._fd)
-        self._node = found.st_ino
-        if found.st_mode & 0o044 and not found.st_mode & 0o022 and found.st_uid == os.geteuid():
-            try:
-                self._fs.set_mode(self._fd, PRIVATE)
-            except OSError:
-                pass  # a file system without modes, or without a place for them
+            self._fd = self._fs.open(self._path, os.O_RDWR | os.O_CREAT)
+        self._node = self._fs.stat_handle(self._fd).st_ino
 
     def is_unchanged(self) -> bool:
         """Whether the header is still the one that this handle last read or wrote."""

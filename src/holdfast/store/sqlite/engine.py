@@ -299,7 +299,7 @@ class SqliteStore:
     def _take_turn(self) -> None:
         try:
             if self._queue is None:
-                self._queue = self._fs.open(self._path + "-lock", os.O_RDWR | os.O_CREAT, 0o600)
+                self._queue = self._fs.open(self._path + "-lock", os.O_RDWR | os.O_CREAT)
             self._fs.lock(self._queue, LOCK_EX)
         except OSError as error:
             raise database.unavailable(self._path + "-lock", error) from error

@@ -74,11 +74,6 @@ def service_account(rng: random.Random) -> tuple[str, str]:
     return f'{{"type": "service_account", "private_key": "{block}\\n"}}', block
 
 
-def docker_login(rng: random.Random) -> tuple[str, str]:
-    login = base64.b64encode(f"robot:{some(rng, ALNUM, 20)}".encode()).decode()
-    return '{"auths": {"registry.internal": {"au' + f'th": "{login}"}}}}}}}}', login
-
-
 SAMPLES: dict[str, list[Draw]] = {
     "github-personal-token": [shaped("gh", "p_", (ALNUM, 36)), shaped("gh", "p_", (ALNUM, 80))],
     "github-oauth-token": [shaped("gh", "o_", (ALNUM, 36))],
@@ -239,55 +234,6 @@ SAMPLES: dict[str, list[Draw]] = {
     "secret-flag": [
         within("deploy --pass" + "word ", shaped((ALNUM, 20)), " --yes"),
         within("push --tok" + "en=", shaped((ALNUM, 32))),
-    ],
-    "login-flag": [
-        within(
-            "cur" + "l -u deploy:", shaped((ALNUM, 7), (DIGIT, 2), (ALNUM, 5)), " https://git.internal/api"
-        ),
-        within(
-            "cur" + "l -sSfu 'ci:",
-            shaped((ALNUM, 6), (DIGIT, 2), (ALNUM, 4), "!"),
-            "' https://git.internal/api",
-        ),
-        within(
-            "cur" + "l -X POST --user admin:",
-            shaped((ALNUM, 8), (DIGIT, 2), (ALNUM, 6)),
-            " https://git.internal/",
-        ),
-        within("http -a joe:", shaped((ALNUM, 6), (DIGIT, 2), (ALNUM, 4)), " PUT api.internal/x"),
-    ],
-    "program-password": [
-        within("mys" + "qldump -u root -p", shaped((ALNUM, 8), (DIGIT, 2), (ALNUM, 6)), " shop > shop.sql"),
-        within("ssh" + "pass -p '", shaped((ALNUM, 7), (DIGIT, 2), (ALNUM, 5)), "' ssh root@host"),
-        within("redi" + "s-cli -h cache -a ", shaped((ALNUM, 10), (DIGIT, 2), (ALNUM, 8)), " ping"),
-    ],
-    "netrc-password": [
-        within(
-            "mach" + "ine git.internal login ci password ", shaped((ALNUM, 8), (DIGIT, 2), (ALNUM, 6)), "\n"
-        ),
-        within("mach" + "ine api.internal\n  login joe\n  password ", shaped((LOWER, 6), (DIGIT, 3))),
-    ],
-    "pgpass-password": [
-        within("db.internal:54" + "32:shop:app:", shaped((ALNUM, 7), (DIGIT, 2), (ALNUM, 5)), "\n")
-    ],
-    "kubeconfig-key": [
-        within("    client-key-" + "data: ", shaped("LS0tLS1CRUdJTi", (BASE64, 400), "=="), "\n"),
-    ],
-    "docker-login": [
-        docker_login,
-        within("//npm.internal/:_auth" + "Token=", shaped((ALNUM, 20), (DIGIT, 2), (ALNUM, 18))),
-    ],
-    "password-hash": [
-        shaped("$2", "b$12$", (ALNUM + "./", 53)),
-        shaped("$argon", "2id$v=19$m=65536,t=3,p=4$", (BASE64, 22), "$", (BASE64, 43)),
-        shaped("$6", "$", (ALNUM, 16), "$", (ALNUM + "./", 86)),
-    ],
-    "named-password": [
-        within("DB_" + "PASS=", shaped((ALNUM, 8), (DIGIT, 2), (ALNUM, 6))),
-        within("export SMTP_" + 'PASS="', shaped((ALNUM, 10), (DIGIT, 2), (ALNUM, 8)), '"'),
-        within("mail_" + "pw: ", shaped((ALNUM, 7), (DIGIT, 2), (ALNUM, 5)), "\n"),
-        within("require" + "pass ", shaped((ALNUM, 16), (DIGIT, 2), (ALNUM, 14)), "\n"),
-        within("root_pass" + "wort = '", shaped((ALNUM, 8), (DIGIT, 2), (ALNUM, 6)), "'"),
     ],
     "named-secret": [
         within("DB_PASS" + "WORD=", shaped((ALNUM, 24))),

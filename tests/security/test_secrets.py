@@ -160,18 +160,6 @@ HARMLESS = [
     "token_id: 550e8400-e29b-41d4-a716-446655440000",
     "password_hash: 5f4dcc3b5aa765d61d8327deb882cf99",
     "def find(secret: Secret, start: int) -> list[Secret]:",
-    "curl -u $USER:$PASSWORD https://api.internal",
-    "curl -u user:password https://api.internal",
-    'curl -H "Accept: text/html" -o out https://api.internal:8080/x',
-    "mysql -u root -p shop_2024_backup",
-    "a machine login password reset",
-    "passes=12 passed: test_login_2024_works bypass=true",
-    "the second pass: collect2024Results, then write",
-    "DB_PASS=${DB_PASS}",
-    "DB_PASS=changeme",
-    "psql host.internal:5432:shop:app:*",
-    '"auth": "required-for-all-requests"',
-    "$2b$12$ is the prefix of bcrypt, $6$ that of SHA-512",
 ]
 
 
@@ -416,18 +404,6 @@ HOSTILE = [
         "A" * 76 + "AZDO",
         "aws_secret_access_key=",
         "İ",
-    ),
-    *(
-        "curl ",
-        "curl -u a:",
-        "mysql -p",
-        "machine a login ",
-        ":5432:a:",
-        "client-key-data: A",
-        '"auth": "A',
-        "$2b$12$",
-        "pass=",
-        "requirepass ",
     ),
 ]
 

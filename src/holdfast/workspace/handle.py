@@ -161,7 +161,7 @@ class Handle:
             else:
                 if working_set.is_archived():
                     working_set.refresh_only()  # somebody may have restored it
-                    if working_set.is_archived():
+                    if working_set.state.get("archived"):
                         raise _archived(self.stream)
                 prepared = self._prepared(rule, op, _NONE)
                 if self._lease is None:
@@ -213,9 +213,11 @@ class Handle:
         if self._lease is not None:
             self._lease.check()  # under the stream's lock: no new holder can have written yet
         working_set, tail = self._set, context.tail
+        # Others wait for the lock: commits that cannot change what may be written are folded later.
+        fold_now = not tail.restarted and not all(map(concepts.own.is_all_own, tail.lines))
         working_set.take(tail)
-        # Others wait for the lock: commits of own events are folded later. All others are folded now, which refuses,
-        # before writing, what this release cannot read.
+        if fold_now:
+            _ = working_set.state  # refuses, before writing, what this release cannot read
         if working_set.is_archived():
             raise _archived(self.stream)
 

@@ -12,7 +12,6 @@ import zlib
 
 from holdfast.core import fold, ids
 from holdfast.core.codec import Commit, id_of
-from holdfast.core.concepts.own import is_all_own
 from holdfast.errors import HoldfastError
 from holdfast.store.protocol import LONG_TAIL, Cursor, Fault, Store, Tail
 from holdfast.typed import Any
@@ -50,8 +49,6 @@ class WorkingSet:
         self._body = b""
         """The second line, until the state is requested."""
         self._pending: list[bytes | Commit] = []
-        self._unjudged = False
-        """Some of the pending commits may archive or restore the session."""
         self._saved = 0
         self._durable = False
         if not from_log:
@@ -84,7 +81,6 @@ class WorkingSet:
                     raise
                 self._pending = []
                 self._top = {}
-            self._unjudged = False
             return self._state
 
     def _skip_to_snapshot(self) -> None:
@@ -108,7 +104,7 @@ class WorkingSet:
         self.version = self._saved = 0
         self.head = self.verified = ids.ZERO
         self.cursor, self.faults = None, ()
-        self._state, self._top, self._body, self._pending, self._unjudged = None, {}, b"", [], False
+        self._state, self._top, self._body, self._pending = None, {}, b"", []
 
     @property
     def shown(self) -> dict[str, Any]:
@@ -128,10 +124,7 @@ class WorkingSet:
             return self.state if self._pending or not self._top else self._top
 
     def is_archived(self) -> bool:
-        """Whether the session is archived. Pending commits of a program's own events do not change that, and are folded
-        later."""
-        if self._unjudged:
-            _ = self.state
+        """Whether the session is archived, as far as it is folded: pending commits are usually our own last one."""
         return bool((self._state or self._top).get("archived"))
 
     def refresh(self) -> None:
@@ -156,11 +149,9 @@ class WorkingSet:
         if tail.restarted:
             state = fold.fold(fold.blank(self.kind), tail.lines)
             self._state, self._top, self._body, self._pending, self._saved = state, {}, b"", [], 0
-            self._unjudged = False
             self.verified = ids.ZERO
         elif tail.lines:
             self._pending += tail.lines
-            self._unjudged = self._unjudged or not all(map(is_all_own, tail.lines))
             self._durable = False
         self.version, self.head = tail.version, tail.head
         self.cursor, self.faults = tail.cursor, tail.faults
@@ -173,10 +164,8 @@ class WorkingSet:
             if version % EVERY == 0:
                 self.refresh()
             return
-        unjudged = self._unjudged or not commit.events[0].type.startswith("x.")
-        self._pending += [commit]  # from here on nothing is called: an interrupt sees all of it or nothing
+        self._pending += [commit]  # no calls after this: an interrupt sees all of it or nothing
         self._durable = True
-        self._unjudged = unjudged
         self.version, self.head, self.cursor = version, commit.id, cursor
         if version % EVERY == 0:  # of all writers, only this commit's saves a snapshot
             self.save()
@@ -233,7 +222,7 @@ class WorkingSet:
         if loaded is None:
             return
         top, state = loaded
-        self._pending, self._unjudged = [], False
+        self._pending = []
         self._state, self._top, self._body = None, top, state
         self.cursor = top["cursor"]
         self.version = self._saved = top["version"]

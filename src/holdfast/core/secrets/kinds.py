@@ -135,24 +135,6 @@ def _is_password(value: str) -> bool:
     )
 
 
-def _is_strong(value: str) -> bool:
-    """A password that is known only by a short name such as ``pass``: no path, no word, no code."""
-    return _is_password(value) and is_random(value)
-
-
-def _is_encoded_login(value: str) -> bool:
-    """The base64 of ``user:password``, or a token that looks random."""
-    from binascii import a2b_base64
-
-    try:
-        user, colon, password = a2b_base64(value + "=" * (-len(value) % 4)).decode("ascii").partition(":")
-    except ValueError:
-        return len(value) >= 32 and is_random(value)
-    if not colon or not user.isprintable() or not password.isprintable():
-        return len(value) >= 32 and is_random(value)
-    return bool(password) and _is_password(password)
-
-
 def _is_key_block(value: str) -> bool:
     return compiled(r"[A-Za-z0-9+/]{24}").search(value, value.find("KEY") + 3) is not None
 
@@ -379,67 +361,6 @@ def _in_context() -> list[Kind]:
             is_random,
             left="",
             fold=True,
-        ),
-        Kind(
-            "login-flag",
-            ("curl ", "wget ", "http ", "https "),
-            r"(?:curl|wget|https?) (?:[^\n|;&]{0,200}? )??(?:-[a-zA-Z]{0,6}[uU] ?|--(?:proxy-)?user[= ]|--auth[= ]|-a )"
-            r"[\"']?[^\s:\"'$]{1,64}:([^\s\"'$<{][^\s\"']{3,255})",
-            _is_password,
-            left=ALNUM + "-_/",
-        ),
-        Kind(
-            "program-password",
-            ("mysql ", "mysqldump ", "mysqladmin ", "mariadb ", "sshpass ", "redis-cli ", "sqlcmd "),
-            r"(?:mysql(?:dump|admin)?|mariadb|sshpass|redis-cli|sqlcmd) (?:[^\n|;&]{0,200}? )??(?:-p ?|-a |-P )"
-            r"[\"']?([^\s\"'$<{-][^\s\"']{5,255})",
-            _is_strong,
-            left=ALNUM + "-_/",
-        ),
-        Kind(
-            "netrc-password",
-            ("machine ", "default login ", "default\n"),
-            r"(?:machine\s{1,4}\S{1,255}|default)\s{1,8}login\s{1,4}\S{1,255}\s{1,8}password\s{1,4}(\S{4,255})",
-            _is_password,
-        ),
-        Kind(
-            "pgpass-password",
-            (":5432:", ":5433:", ":6432:"),
-            r":(?:5432|5433|6432):[^:\s]{1,64}:[^:\s]{1,64}:([^:\s]{6,255})",
-            _is_password,
-            left="",
-        ),
-        Kind(
-            "kubeconfig-key",
-            ("client-key-data", "client_key_data"),
-            r"client[-_]key[-_]data[\"']?[ \t]{0,3}[:=][ \t]{0,3}[\"']?([A-Za-z0-9+/]{40,}+={0,2})",
-            left="",
-            fold=True,
-        ),
-        Kind(
-            "docker-login",
-            ('"auth"', "_auth", "_authtoken"),
-            r"(?:\"auth\"|_auth(?:token)?)[ \t]{0,3}[:=][ \t]{0,3}\"?([A-Za-z0-9+/_.-]{12,4096}+={0,2})",
-            _is_encoded_login,
-            left="",
-            fold=True,
-        ),
-        Kind(
-            "password-hash",
-            ("$2a$", "$2b$", "$2y$", "$argon2", "$6$", "$5$", "$y$", "$scrypt$"),
-            r"\$(?:2[aby]\$\d\d\$[./A-Za-z0-9]{53}|argon2(?:id|i|d)\$v=\d+\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]{11,64}\$"
-            r"[A-Za-z0-9+/]{16,128}|[56]\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{43,86}|"
-            r"y\$[./A-Za-z0-9]{1,8}\$[./A-Za-z0-9]{4,86}\$[./A-Za-z0-9]{43})",
-            left="",
-        ),
-        Kind(
-            "named-password",
-            ("pass", "passwort", "_pw", "pw_", "pgpassword", "requirepass", "masterauth"),
-            rf"(?:wort|phrase)?{_NAME_END}(?:{_IS}|(?<=requirepass)[ \t]+|(?<=masterauth)[ \t]+){_VALUE}",
-            _is_strong,
-            left="",
-            fold=True,
-            after=True,
         ),
         Kind(
             "named-secret",

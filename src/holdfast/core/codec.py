@@ -271,6 +271,8 @@ def verify_chained(line: bytes, previous: str) -> str | None:
     if not line.startswith(_HEAD) or not ids.is_encoded_id(line[_ID_AT:_ID_END]):
         return None
     right = chain(previous, line[:-TAIL_LENGTH])
+    if right[0] == "-":  # of no line: see ``_digest_of``
+        return None
     return right if line.endswith(f',"sum":"{right}"}}'.encode()) else None
 
 

@@ -124,12 +124,12 @@ def _digest_of(body: bytes) -> str:
     """The hash of a line's body. Of one that is stored without its long texts: the hash that it names, if it is as it
     was written, else nothing that any sum begins with."""
     line = _line.copy()
-    if body[-1:] != b'"':
+    full, checked = body[-DETACHED_TAIL:-_CHECK_LENGTH], body[:-_CHECK_LENGTH]
+    if body[-1:] != b'"' or not full.startswith(_FULL):
         line.update(body)
         return line.hexdigest()
-    full, checked = body[-DETACHED_TAIL:-_CHECK_LENGTH], body[:-_CHECK_LENGTH]
     line.update(checked)
-    if not full.startswith(_FULL) or body[-_CHECK_LENGTH:] != _check_text(line.hexdigest()):
+    if body[-_CHECK_LENGTH:] != _check_text(line.hexdigest()):
         return "-" * 2 * _DIGEST_SIZE
     return full[len(_FULL) :].decode("ascii", "replace")
 
@@ -140,7 +140,8 @@ def _check_text(digest: str) -> bytes:
 
 def is_detached(line: bytes) -> bool:
     """Whether a well-formed line is stored without its long texts."""
-    return line[-TAIL_LENGTH - 1] == _QUOTE
+    start = len(line) - TAIL_LENGTH - DETACHED_TAIL
+    return line[-TAIL_LENGTH - 1] == _QUOTE and line.startswith(_FULL, max(0, start))
 
 
 def digest_matches(line: bytes, body: bytes) -> bool:
@@ -271,8 +272,6 @@ def verify_chained(line: bytes, previous: str) -> str | None:
     if not line.startswith(_HEAD) or not ids.is_encoded_id(line[_ID_AT:_ID_END]):
         return None
     right = chain(previous, line[:-TAIL_LENGTH])
-    if right[0] == "-":  # of no line: see ``_digest_of``
-        return None
     return right if line.endswith(f',"sum":"{right}"}}'.encode()) else None
 
 

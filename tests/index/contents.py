@@ -22,7 +22,9 @@ def contents(db: sqlite3.Connection) -> Contents:
     assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     found: Contents = {
         "streams": db.execute("SELECT name, kind, commits, head, problem FROM streams").fetchall(),
-        "commits": db.execute("SELECT name, id, at, by, origin, op FROM commits JOIN streams USING (stream)").fetchall(),
+        "commits": db.execute(
+            "SELECT name, id, at, by, origin, op FROM commits JOIN streams USING (stream)"
+        ).fetchall(),
         "events": db.execute(
             "SELECT name, id, place, type, version, data FROM events JOIN commits ON number = commit_number "
             "JOIN streams USING (stream)"
@@ -32,7 +34,9 @@ def contents(db: sqlite3.Connection) -> Contents:
         ).fetchall(),
     }
     for table in ("sessions", *(table.name for table in TABLES.values())):
-        found[table] = db.execute(f"SELECT name, {table}.* FROM {table} JOIN streams USING (stream)").fetchall()
+        found[table] = db.execute(
+            f"SELECT name, {table}.* FROM {table} JOIN streams USING (stream)"
+        ).fetchall()
         found[table] = [(row[0], *row[2:]) for row in found[table]]
     for table in ("notes", "messages", "checkpoints"):
         rows = db.execute(
@@ -77,7 +81,9 @@ def check_fold(workspace: Workspace, found: Contents) -> None:
     assert [row[0] for row in found["streams"]] == names
     for name in names:
         state = Handle(workspace, name).peek().state
-        assert (name, state["commits"]) == next((row[0], row[2]) for row in found["streams"] if row[0] == name)
+        assert (name, state["commits"]) == next(
+            (row[0], row[2]) for row in found["streams"] if row[0] == name
+        )
         for noun, part in PARTS.items():
             if part not in state or noun not in TABLES:
                 continue
@@ -103,5 +109,5 @@ _OPEN = {
     "plan": ("proposed",),
     "loop": ("open", "clarifying"),
     "backlog": ("todo", "doing", "blocked"),
-    **{noun: ("open",) for noun in ("risk", "blocker", "error", "next", "fact", "order", "batch")},
+    **dict.fromkeys(("risk", "blocker", "error", "next", "fact", "order", "batch"), ("open",)),
 }

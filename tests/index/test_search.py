@@ -102,7 +102,9 @@ def test_nothing_found_says_where_was_looked(
     """The answer counts commits and sessions, and says that the archive is included."""
     assert main(["search", "unheard-of"]) == 0
     commits = workspace.search("x").commits
-    assert capsys.readouterr().out == f"Nothing found in {commits} commits of 2 sessions (archive included).\n"
+    assert (
+        capsys.readouterr().out == f"Nothing found in {commits} commits of 2 sessions (archive included).\n"
+    )
 
 
 def test_if_nothing_has_all_words_some_are_enough(workspace: holdfast.Workspace) -> None:
@@ -132,7 +134,21 @@ def test_wrong_questions_are_refused(workspace: holdfast.Workspace) -> None:
         st.text(max_size=40),
         st.text(alphabet="\"'*():^-+{}\\%_ANDORNEAR \0\n数🚀é", max_size=40),
         st.sampled_from(
-            ["AND", "OR NOT", "NEAR(a b)", 'text:"x', "a*", "^a", "-a", "{text}: a", '""', '"', "* *", "(", "a\0b"]
+            [
+                "AND",
+                "OR NOT",
+                "NEAR(a b)",
+                'text:"x',
+                "a*",
+                "^a",
+                "-a",
+                "{text}: a",
+                '""',
+                '"',
+                "* *",
+                "(",
+                "a\0b",
+            ]
         ),
     )
 )
@@ -187,7 +203,9 @@ def test_the_superseding_chain_is_complete(workspace: holdfast.Workspace) -> Non
     workspace.index.catch_up()
     new = session.decide("Two", because="y", supersedes=old).id
     with holdfast.connect() as db:
-        found = db.execute("SELECT id, superseded_by FROM decisions WHERE superseded_by IS NOT NULL").fetchall()
+        found = db.execute(
+            "SELECT id, superseded_by FROM decisions WHERE superseded_by IS NOT NULL"
+        ).fetchall()
     assert found == [(old, new)]
 
 
@@ -306,7 +324,9 @@ def test_git_never_sees_the_index(project: Path) -> None:
     with holdfast.open(project) as workspace:
         workspace.start("x").note("hello")
         workspace.search("hello")
-        shown = subprocess.run(["git", "status", "--porcelain", "-uall"], capture_output=True, text=True, check=True)
+        shown = subprocess.run(
+            ["git", "status", "--porcelain", "-uall"], capture_output=True, text=True, check=True
+        )
         assert "index.db" not in shown.stdout
 
 

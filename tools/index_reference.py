@@ -12,15 +12,15 @@ PAGE = TOP / "docs" / "reference" / "index.md"
 HEAD = """# The tables of the index
 
 `holdfast sql "select …"` and `holdfast.connect()` ask these tables, read-only. They are in one SQLite file,
-`.state/local/index.db` (for a SQLite workspace, the file with `-index` after its name), which other programs open as it is:
-`datasette .state/local/index.db`. Its content follows from the log alone: deleting it loses nothing, writing to it changes nothing.
-`holdfast search`, `sql` and `holdfast.connect()` catch up first; for other programs, `holdfast index rebuild` or any search does.
+`.state/local/index.db` (for a SQLite workspace, the file with `-index` after its name), which other programs open as it
+is: `datasette .state/local/index.db`. Its content follows from the log alone: deleting it loses nothing, writing to it
+changes nothing. `holdfast search`, `sql` and `holdfast.connect()` catch up first; for other programs, any of them does.
 
 {intro}
 
 ```sql
 -- what was decided, newest first
-select session, id, d.status, text, because, d.outcome from decisions as d join sessions using (stream) order by at desc;
+select session, id, d.status, text, d.outcome from decisions as d join sessions using (stream) order by at desc;
 -- who recorded how much in the last week
 select by, count(*) from commits where at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-7 days') group by by;
 -- full text

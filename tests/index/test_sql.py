@@ -149,7 +149,7 @@ def test_the_full_text_can_be_asked_with_sql(worked: Path) -> None:
 
 
 def test_other_programs_open_the_file_as_it_is(worked: Path) -> None:
-    """Constraints hold, references are right, statuses are checked, and times, types, actors and statuses are indexed."""
+    """References are right, statuses are checked, and times, types, actors and statuses are indexed."""
     with holdfast.open(worked) as workspace:
         workspace.index.catch_up()
         path = workspace.index.path

@@ -158,6 +158,7 @@ def measure(folder: str, sessions: int, commits: int) -> list[dict[str, Any]]:
     texts = Texts(7)
     rare, common, pair = texts.words[20_000], texts.words[3], f"{texts.words[40]} {texts.words[200]}"
     workspace = holdfast.open(folder, user=USER)
+    workspace.index.delete()
     start = time.perf_counter()
     workspace.index.catch_up()
     took = time.perf_counter() - start

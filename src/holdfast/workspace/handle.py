@@ -318,9 +318,9 @@ class Handle:
         limit: int = 20,
     ) -> models.SearchResult:
         """The best matches in this stream; see ``Workspace.search``, which looks into all of them."""
-        from holdfast.workspace.searching import search_all
+        from holdfast.workspace.searching import find, result_of
 
-        return search_all(
+        found = find(
             self.workspace,
             words,
             self.stream,
@@ -332,6 +332,7 @@ class Handle:
             path=path,
             limit=limit,
         )
+        return result_of(found)
 
     def at(self, when: int | str) -> JsonObject:
         """The whole state as it was, as plain JSON: at a version (the first N commits) or a timestamp (ISO 8601, UTC).

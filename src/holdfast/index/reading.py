@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import marshal
 import os
@@ -105,6 +106,8 @@ def shared(store: Store, jobs: list[Job]) -> Iterator[Prepared]:
     plain = [tuple(job) for job in jobs]
     batches = iter([plain[start : start + _STREAMS] for start in range(0, len(jobs), _STREAMS)])
     waiting: deque[Future[bytes]] = deque()
+    collecting = gc.isenabled()
+    gc.disable()  # a million tuples without a cycle
     try:
         with ProcessPoolExecutor(count, mp_context=get_context("fork")) as pool:
             for batch in islice(batches, 2 * count):
@@ -118,6 +121,8 @@ def shared(store: Store, jobs: list[Job]) -> Iterator[Prepared]:
         pass  # no more processes, or one was killed: the caller reads the rest itself
     finally:
         _store = None
+        if collecting:
+            gc.enable()
 
 
 _store: Store | None = None
@@ -126,9 +131,6 @@ _store: Store | None = None
 
 def _prepared(jobs: list[tuple[Any, ...]]) -> bytes:
     """The rows of some streams. Runs in a process of its own."""
-    import gc
-
-    gc.disable()
     assert _store is not None
     found: Statements = {}
     commits = 0

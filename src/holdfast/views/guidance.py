@@ -66,7 +66,7 @@ HABITS = (
         "You need to know what was decided or tried",
         "Search before you ask or guess.",
         "search",
-        'holdfast log --grep "WORD"',
+        "holdfast search WORDS",
     ),
     Habit("You stop, or another goes on", "Hand over.", "handoff", 'holdfast handoff "WHAT COMES FIRST"'),
 )

@@ -58,7 +58,7 @@ def check(workspace: Workspace, *, fix: bool, quick: bool = False) -> list[Fault
             if fix:
                 found += _replace(session, name, present, fix=True) or [_stale(session, name, fixed=True)]
             else:
-                verdict, detail = judge(session, name, present)
+                verdict, detail = verdict_on(session, name, present)
                 found += _fault(session, name, verdict, detail) or [_stale(session, name, fixed=False)]
     return found
 
@@ -68,7 +68,7 @@ def _replace(session: Session, name: str, present: bytes | None, *, fix: bool) -
     commit is saved first; one that git merged always is, since a person can have edited one side."""
     store, verdict, detail = session.workspace.store, FREE, ""
     if present is not None:
-        verdict, detail = judge(session, name, present)
+        verdict, detail = verdict_on(session, name, present)
     if verdict == EDITED or (verdict == LOST and not fix):
         return _fault(session, name, verdict, detail)
     saved = ""
@@ -79,7 +79,7 @@ def _replace(session: Session, name: str, present: bytes | None, *, fix: bool) -
     return _fault(session, name, verdict, detail, fixed=True, saved=saved)
 
 
-def judge(session: Session, name: str, found: bytes) -> tuple[str, str]:
+def verdict_on(session: Session, name: str, found: bytes) -> tuple[str, str]:
     """Why a view does not show the state, and the line or the commit that shows it."""
     condition = seal.condition(found)
     if condition == "intact":

@@ -90,7 +90,25 @@ def verdict_on(session: Session, name: str, found: bytes) -> tuple[str, str]:
         return (MARKED, str(line)) if line else (FREE, "")
     if condition == "merged":
         return MERGED, ""
-    return (FREE if _is_truncated(session, name, found) else EDITED), ""
+    if _is_truncated(session, name, found):
+        return FREE, ""
+    return (MERGED if _is_joined(session, name, found) else EDITED), ""
+
+
+def _is_joined(session: Session, name: str, found: bytes) -> bool:
+    """Whether every line is one of a version that git has: a merge without a conflict joins two versions under the
+    seal of one. A person adds a line that none has."""
+    store = git_backed(session.workspace.store)
+    if store is None or not store.in_git:
+        return False
+    from holdfast.git import porcelain
+
+    lines = set(found.splitlines())
+    for version in porcelain.versions(store.root, f"{session.stream}/{name}"):
+        lines -= set((porcelain.content(store.root, version.blob) or b"").splitlines())
+        if not lines:
+            return True
+    return False
 
 
 def _fault(

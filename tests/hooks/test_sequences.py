@@ -259,7 +259,7 @@ def test_what_was_in_flight(started: Path, call: Call) -> None:
         claude(started, "Stop", last_assistant_message="Built it.\nMore", background_tasks=[task, done]),
     )
     recovery = state()["recovery"]
-    assert recovery["last_action"] == "Built it.; still running: look for leaks"
+    assert recovery["last_action"] == "Built it. More; still running: look for leaks"
     assert recovery["last_agent"] == "claude"
 
 

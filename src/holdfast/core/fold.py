@@ -7,7 +7,7 @@ the state and the functions that fold its events (see ``core.concepts``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from zlib import crc32
 
 from holdfast.core import codec, concepts, upcast, validation
@@ -26,6 +26,8 @@ _FOLD_ERRORS = (KeyError, TypeError, ValueError, AttributeError, IndexError, Rec
 """What a fold raises if the data of an event does not have the shape that its type requires."""
 
 State = dict[str, Any]
+Folded = Callable[[State, Event, dict[str, Any], Commit], None]
+"""Called after an event is folded: with the state, the event, its current data and its commit."""
 
 
 def blank(kind: str) -> State:
@@ -48,7 +50,7 @@ def blank(kind: str) -> State:
     return state
 
 
-def fold(state: State, lines: Iterable[bytes | Commit]) -> State:
+def fold(state: State, lines: Iterable[bytes | Commit], folded: Folded | None = None) -> State:
     """Fold commits, given as lines or decoded, into ``state``, in place, and return it.
 
     Malformed commits and events are counted and skipped: one bad commit must not make the others unreadable.
@@ -69,7 +71,7 @@ def fold(state: State, lines: Iterable[bytes | Commit]) -> State:
         state["by"] = by
         for event in events:
             try:
-                _fold_event(state, event, commit)
+                _fold_event(state, event, commit, folded)
             except Newer:
                 raise
             except _FOLD_ERRORS:
@@ -78,7 +80,7 @@ def fold(state: State, lines: Iterable[bytes | Commit]) -> State:
     return state
 
 
-def _fold_event(state: State, event: Event, commit: Commit) -> None:
+def _fold_event(state: State, event: Event, commit: Commit, folded: Folded | None) -> None:
     meaning = concepts.meaning(state["kind"], event.type)
     if meaning is None:
         _count_unknown(state, event.type)
@@ -89,6 +91,8 @@ def _fold_event(state: State, event: Event, commit: Commit) -> None:
     step(state, data, commit)
     if watch is not None:
         watch(state, data, commit)
+    if folded is not None:
+        folded(state, event, data, commit)
     if text is not None:
         state["recent"].append({"at": commit.at, "by": commit.by, "origin": commit.origin, "text": text})
 

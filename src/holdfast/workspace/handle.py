@@ -305,6 +305,34 @@ class Handle:
     def _lines(self, *, newest_first: bool = False) -> Iterable[bytes]:
         return self.workspace.store.read(self.stream, None, newest_first=newest_first).lines
 
+    def search(
+        self,
+        words: str = "",
+        *,
+        kind: str | Iterable[str] = (),
+        by: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        status: str | None = None,
+        path: str | None = None,
+        limit: int = 20,
+    ) -> models.SearchResult:
+        """The best matches in this stream; see ``Workspace.search``, which looks into all of them."""
+        from holdfast.workspace.searching import search_all
+
+        return search_all(
+            self.workspace,
+            words,
+            self.stream,
+            kind=kind,
+            by=by,
+            since=since,
+            until=until,
+            status=status,
+            path=path,
+            limit=limit,
+        )
+
     def at(self, when: int | str) -> JsonObject:
         """The whole state as it was, as plain JSON: at a version (the first N commits) or a timestamp (ISO 8601, UTC).
 

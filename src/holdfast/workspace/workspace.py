@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable
 from functools import lru_cache
 
 from holdfast.core import codec, concepts, ids, timestamps
@@ -31,10 +32,11 @@ from holdfast.workspace.session import Session
 from holdfast.workspace.thread_lock import ThreadLock
 
 if TYPE_CHECKING:
+    from holdfast.index.index import Index
     from holdfast.workspace.attachments import Attachments
     from holdfast.workspace.choose import Choice
     from holdfast.workspace.discovery import Surroundings
-    from holdfast.workspace.models import Unsettled
+    from holdfast.workspace.models import SearchResult, Unsettled
     from holdfast.workspace.person import Person
     from holdfast.workspace.presence import Lease, Presence
     from holdfast.workspace.project import Project
@@ -132,6 +134,7 @@ class Workspace:
         """Held by the thread that writes views. Acquired before the locks of working sets."""
         self._presence: Presence | None = None
         self._faults: list[Fault] = []
+        self._index: Index | None = None
 
     @property
     def where(self) -> str:
@@ -351,6 +354,51 @@ class Workspace:
 
     # -- across sessions ----------------------------------------------------------------------------------
 
+    @property
+    def index(self) -> Index:
+        """Internal: the read model over all streams."""
+        if self._index is None:
+            from holdfast.index.index import Index
+
+            self._index = Index(self.store, wall_clock)
+        return self._index
+
+    def search(
+        self,
+        words: str = "",
+        *,
+        kind: str | Iterable[str] = (),
+        session: str | None = None,
+        user: str | None = None,
+        by: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        status: str | None = None,
+        path: str | None = None,
+        limit: int = 20,
+    ) -> SearchResult:
+        """The best matches over all sessions, live and archived, the project and its users.
+
+        All words must be there, whole or as the beginning of a word; "quoted words" in this order. ``kind`` is one or
+        several of decision, task, note, fact and so on; ``since`` and ``until`` are timestamps or ages such as 7d;
+        ``path`` is a file that the text names.
+        """
+        from holdfast.workspace.searching import search_all
+
+        return search_all(
+            self,
+            words,
+            self.session(session).stream if session is not None else None,
+            kind=kind,
+            user=user,
+            by=by,
+            since=since,
+            until=until,
+            status=status,
+            path=path,
+            limit=limit,
+        )
+
     def recover(self) -> list[Unsettled]:
         """Every decision with no outcome, over all sessions and the project, oldest first."""
         from holdfast.workspace.entries import unsettled
@@ -462,6 +510,8 @@ class Workspace:
     def close(self) -> None:
         """Write the views of changed sessions, and close the store."""
         self.publish()
+        if self._index is not None:
+            self._index.close()
         self.store.close()
 
     def __enter__(self) -> Self:

@@ -60,10 +60,12 @@ GROUPS = {
         "agents-md": "handoffs",
     },
     "History": {
+        "search": "recall",
         "log": "history",
         "show": "history",
         "diff": "history",
         "view": "handoffs",
+        "sql": "recall",
         "export": "exports",
         "import": "imports",
     },
@@ -80,6 +82,7 @@ GROUPS = {
         "verify": "checks",
         "sync": "checks",
         "schema": "checks",
+        "index": "recall",
     },
     "Agents, programs and shells": {
         "install": "hosts",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from threading import RLock
 
@@ -22,6 +22,7 @@ from holdfast.fs import posix
 from holdfast.fs.port import LOCK_EX, LOCK_UN, FileSystem
 from holdfast.store.numbered import check_expected, check_op, check_unchanged, closed, place_of, plan_wrote
 from holdfast.store.protocol import (
+    CHANGES,
     AppendContext,
     Appended,
     Capabilities,
@@ -54,7 +55,12 @@ class SqliteStore:
         # Two names of one file must use one lock, so symlinks are resolved first.
         self._path = os.path.realpath(path)
         self.capabilities = Capabilities(
-            "sqlite", survives_exit=True, survives_power_cut=True, shared=True, url=f"sqlite:///{self._path}"
+            "sqlite",
+            survives_exit=True,
+            survives_power_cut=True,
+            shared=True,
+            url=f"sqlite:///{self._path}",
+            extensions=frozenset([CHANGES]),
         )
         self._clock = clock
         self._fs = fs
@@ -199,6 +205,20 @@ class SqliteStore:
         with self._lock:
             found = self._rows("SELECT name FROM streams ORDER BY name")
         return [name for (name,) in found if name.startswith(prefix)]
+
+    @property
+    def index_path(self) -> str:
+        """Beside the database: an index inside it would make every append wait for the index's transactions."""
+        return f"{self._path}-index"
+
+    def changes(self, known: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+        """The streams whose stamp is not the known one, with their new stamps, and the known streams that are gone."""
+        with self._lock:
+            found = {
+                name: f"{seq} {commit_id}" for name, seq, commit_id in self._rows(statements.LAST_COMMITS)
+            }
+        changed = {name: stamp for name, stamp in found.items() if known.get(name) != stamp}
+        return changed, [name for name in known if name not in found]
 
     def put(self, name: str, data: bytes | None) -> None:
         checked_note(name)

@@ -34,6 +34,7 @@ from holdfast.workspace.models.project import (
     Fact,
     Order,
 )
+from holdfast.workspace.models.search import Hit, SearchResult
 from holdfast.workspace.models.session import (
     Batch,
     BatchClaim,
@@ -96,6 +97,7 @@ __all__ = [
     "Event",
     "Fact",
     "Handoff",
+    "Hit",
     "Json",
     "JsonObject",
     "LegalReview",
@@ -115,6 +117,7 @@ __all__ = [
     "Reference",
     "Risk",
     "Rival",
+    "SearchResult",
     "StaleFile",
     "Summary",
     "Task",

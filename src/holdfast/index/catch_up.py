@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 from holdfast.core import fold, ids
+from holdfast.core.stream import last_part
 from holdfast.errors import HoldfastError
 from holdfast.index.database import add_indexes, is_busy
 from holdfast.index.rows import Rows
@@ -40,14 +41,19 @@ class Coverage(Record):
     """Streams that could not be read, and why."""
 
 
-def catch_up(db: sqlite3.Connection, store: Store, progress: Progress | None = None) -> int:
-    """Read everything that is new; returns how many streams were left because another process is writing."""
+def catch_up(
+    db: sqlite3.Connection, store: Store, progress: Progress | None = None, most: int | None = None
+) -> int:
+    """Read everything that is new, or the newest sessions until ``most`` commits are read; returns how many streams
+    were left, also because another process is writing."""
     known = _stamps(db)
     changed, gone = _changes(store, known)
     if not changed and not gone:
         return 0
+    if most is not None:
+        changed = dict(sorted(changed.items(), key=lambda item: last_part(item[0]), reverse=True))
     try:
-        _Catching(db, store, progress).run(changed, gone)
+        left = _Catching(db, store, progress).run(changed, gone, most)
     except sqlite3.OperationalError as error:
         if not is_busy(error):
             raise
@@ -55,7 +61,7 @@ def catch_up(db: sqlite3.Connection, store: Store, progress: Progress | None = N
     finally:
         if db.in_transaction:
             db.execute("ROLLBACK")
-    return 0
+    return left
 
 
 def behind(db: sqlite3.Connection, store: Store) -> int:
@@ -93,8 +99,9 @@ class _Catching:
         self._store = store
         self._progress = progress
 
-    def run(self, changed: dict[str, str], gone: list[str]) -> None:
-        db = self._db
+    def run(self, changed: dict[str, str], gone: list[str], most: int | None) -> int:
+        """Returns how many streams are left."""
+        db, left = self._db, 0
         first = not db.execute("SELECT 1 FROM streams LIMIT 1").fetchone()
         db.execute("BEGIN IMMEDIATE")
         if first:
@@ -104,8 +111,14 @@ class _Catching:
         known = _stamps(db)  # another process may have done some of it
         self._remove([name for name in gone if name in known])
         for done, (name, stamp) in enumerate(changed.items()):
+            if most is not None and most <= 0:
+                left = len(changed) - done
+                break
+            before = writer.commits
             if not stamp or known.get(name) != stamp:
                 self._read(writer, name, stamp)
+            if most is not None:
+                most -= writer.commits - before
             if self._progress is not None:
                 self._progress(done, len(changed))
             if writer.commits >= _BATCH:
@@ -118,6 +131,7 @@ class _Catching:
         db.execute("COMMIT")
         if self._progress is not None:
             self._progress(len(changed), len(changed))
+        return left
 
     def _remove(self, names: list[str]) -> None:
         for name in names:

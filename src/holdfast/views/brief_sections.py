@@ -65,6 +65,8 @@ class Known(Record):
     """What waits in other sessions: unsettled decisions and unclaimed handoffs, newest first."""
     recalled: Sequence[dict[str, Any]] = ()
     """Decisions and errors of other sessions that concern this work, best first."""
+    problem: str = ""
+    """Why other sessions could not be read."""
     now: int = 0
     """The time in milliseconds, for the age of what is recalled; 0 shows dates."""
 
@@ -72,7 +74,7 @@ class Known(Record):
 def sections(state: dict[str, Any], known: Known, alerts: Sequence[str]) -> list[Section]:
     """Every non-empty section; the first has the highest priority. Within each, the newest comes first."""
     found = [
-        Section("alerts", "## Look at this first", _alerts(state, alerts), "holdfast status"),
+        Section("alerts", "## Look at this first", _alerts(state, known, alerts), "holdfast status"),
         Section("goal lines", "## Goal", _goal(state), "holdfast status"),
         Section("phase lines", "## Where it stands", _place(state), "holdfast phase list"),
         Section("lines in flight", "## In flight", _in_flight(state), "holdfast log"),
@@ -121,8 +123,10 @@ def _each(state: dict[str, Any], name: str, say: Callable[[Any], str], *, first:
     return Lines(entries[::-1] if first == "newest" else entries, say)
 
 
-def _alerts(state: dict[str, Any], alerts: Sequence[str]) -> Lines:
+def _alerts(state: dict[str, Any], known: Known, alerts: Sequence[str]) -> Lines:
     items: list[Any] = [*alerts, *contested.contests(state["registers"])]
+    if known.problem:
+        items.append(f"Other sessions could not be looked through: {fenced(known.problem, 200)}")
     handoff = state.get("handoff")
     if handoff and not handoff["consumed_at"]:
         if handoff["claimed_by"]:
@@ -310,7 +314,7 @@ def _preferences(known: Known) -> Lines:
 
 
 def _waiting(entry: dict[str, Any], now: int) -> str:
-    where = token(entry["session"])
+    where = _session(entry)
     if entry["kind"] == "handoff":
         said = f": {fenced(entry['text'], 160)}" if entry["text"] else ""
         return (
@@ -323,13 +327,17 @@ def _waiting(entry: dict[str, Any], now: int) -> str:
     )
 
 
+def _session(entry: dict[str, Any]) -> str:
+    return "/".join(map(token, entry["session"].split("/")))
+
+
 def _remembered(entry: dict[str, Any], now: int) -> str:
     """A line about what another session wrote: id, origin, age, and why it is shown."""
     details = ""
     for word in ("because", "outcome", "remedy"):
         if entry.get(word):
             details += f"{'; ' if word != 'because' else ' '}{word} {fenced(entry[word], 160)}"
-    where = f" of {token(entry['session'])}" if entry["session"] else ""
+    where = f" of {_session(entry)}"
     why = f"; {fenced(entry['why'], 80)}" if entry.get("why") else ""
     return (
         f"{token(entry['kind'])} {token(entry['id'])}{where}: {fenced(entry['text'], _SHORT)}{details} "

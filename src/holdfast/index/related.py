@@ -14,112 +14,14 @@ _WORDS = 24
 _CANDIDATES = 200
 _SHORTEST = 3
 _COMMON = frozenset(
-    [
-        "about",
-        "add",
-        "after",
-        "again",
-        "all",
-        "also",
-        "and",
-        "any",
-        "are",
-        "because",
-        "been",
-        "before",
-        "bug",
-        "but",
-        "can",
-        "change",
-        "check",
-        "code",
-        "could",
-        "did",
-        "does",
-        "done",
-        "error",
-        "file",
-        "files",
-        "find",
-        "fix",
-        "for",
-        "from",
-        "get",
-        "had",
-        "has",
-        "have",
-        "how",
-        "into",
-        "issue",
-        "its",
-        "just",
-        "let",
-        "like",
-        "look",
-        "make",
-        "may",
-        "more",
-        "most",
-        "must",
-        "need",
-        "new",
-        "not",
-        "now",
-        "off",
-        "one",
-        "only",
-        "other",
-        "our",
-        "out",
-        "over",
-        "please",
-        "problem",
-        "run",
-        "session",
-        "set",
-        "should",
-        "since",
-        "some",
-        "such",
-        "task",
-        "test",
-        "tests",
-        "than",
-        "that",
-        "the",
-        "their",
-        "them",
-        "then",
-        "there",
-        "these",
-        "they",
-        "this",
-        "update",
-        "use",
-        "used",
-        "using",
-        "via",
-        "want",
-        "was",
-        "way",
-        "were",
-        "what",
-        "when",
-        "where",
-        "which",
-        "while",
-        "who",
-        "why",
-        "will",
-        "with",
-        "without",
-        "work",
-        "would",
-        "write",
-        "yet",
-        "you",
-        "your",
-    ]
+    """
+    about add after again all also and any are because been before bug but can change check code could
+    did does done error file files find fix for from get had has have how into issue its just let like
+    look make may more most must need new not now off one only other our out over please problem run
+    session set should since some such task test tests than that the their them then there these they
+    this update use used using via want was way were what when where which while who why will with
+    without work would write yet you your
+    """.split()  # noqa: SIM905
 )
 """Words that tell nothing about a piece of work."""
 _FILE, _RARE, _USUAL = 3.0, 1.0, 0.5
@@ -214,7 +116,8 @@ def words_of(text: str) -> list[str]:
 
 def _with_words(db: sqlite3.Connection, words: list[str], files: tuple[str, ...]) -> list[int]:
     """The numbers of the texts that match best."""
-    terms = [Word(word, True).match() for word in (*words, *files)]
+    names = (path.rpartition("/")[2] for path in files)
+    terms = [Word(word, True).match() for word in (*words, *names)]
     if not terms:
         return []
     rows = db.execute(

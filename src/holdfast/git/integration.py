@@ -13,7 +13,7 @@ from holdfast.git import porcelain
 from holdfast.git.refs import find_repository
 from holdfast.typed import Any
 
-VIEWS = ("STATE.md", "state.json")
+VIEWS = ("STATE.md", "state.json", "DECISIONS.md")
 _VIEW_PATHS = [f"/{folder}/*/*/{view}" for folder in ("sessions", "history") for view in VIEWS]
 IGNORED_VIEWS = """\
 # Views are regenerated from events/. Untracked, they never stop a merge, a checkout or a stash.

@@ -268,12 +268,15 @@ def _said(entry: dict[str, Any]) -> str:
 def _recent(state: dict[str, Any]) -> list[str]:
     lines = []
     for decision in reversed(parts.closed(state, "decisions")):
-        verdict = "held" if decision["ok"] else "FAILED"
-        rivals = "".join(f", elsewhere {fenced(rival['outcome'], 100)}" for rival in decision["rivals"])
-        lines.append(
+        line = (
             f"{token(decision['id'])} {quoted(decision['text'], decision, _SHORT)} "
-            f"because {fenced(decision['because'], 160)}; {verdict}: {fenced(decision['outcome'], 160)}{rivals}"
+            f"because {fenced(decision['because'], 160)}"
         )
+        if decision["outcome"] is not None:  # a choice needs no outcome
+            verdict = "held" if decision["ok"] else "FAILED"
+            rivals = "".join(f", elsewhere {fenced(rival['outcome'], 100)}" for rival in decision["rivals"])
+            line += f"; {verdict}: {fenced(decision['outcome'], 160)}{rivals}"
+        lines.append(line)
     return lines
 
 

@@ -39,9 +39,9 @@ GUIDELINES = (
     ),
     Guideline(
         "You are about to act on a decision",
-        "Write it down first, with the reason.",
+        "Write it down first, with the reason and the action. A choice without an action needs no outcome.",
         "decide",
-        'holdfast decide "WHAT" --because "WHY"',
+        'holdfast decide "WHAT" --because "WHY" --action "WHAT YOU DO NOW"',
     ),
     Guideline(
         "You know how it turned out",
@@ -83,7 +83,8 @@ def short() -> list[str]:
     start, decide, settle, checkpoint = (guideline.command for guideline in GUIDELINES[:4])
     return [
         f"This project keeps its working memory with holdfast. Before you start: `{start}`. Before you act on a",
-        f"decision: `{decide}`, and afterwards `{settle}`.",
+        f"decision: `{decide}`,",
+        f"and afterwards `{settle}`; a decision without an action needs no outcome.",
         f"Before a long step: `{checkpoint}`.",
         RULE,
     ]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from holdfast.workspace.session import Session
     from holdfast.workspace.workspace import Workspace
 
-VIEWS = {"state.json": "state_json", "STATE.md": "state_md"}
+VIEWS = {"state.json": "state_json", "STATE.md": "state_md", "DECISIONS.md": "decisions_md"}
 """The views of a session and their modules, loaded on first use."""
 
 
@@ -38,10 +38,16 @@ def publish(session: Session) -> list[Fault]:
     working_set = session.peek()
     for name in VIEWS:
         present = session.workspace.store.get(f"{session.stream}/{name}")
-        if not seal.is_current(present, working_set.commits):
-            found += _replace(session, name, present, fix=False)
+        if seal.is_current(present, working_set.commits) or (present is None and not _wanted(name, session)):
+            continue
+        found += _replace(session, name, present, fix=False)
     working_set.verified = working_set.head
     return found
+
+
+def _wanted(name: str, session: Session) -> bool:
+    """Whether a view that is not there is to be written."""
+    return name != "DECISIONS.md" or bool(session.peek().shown["decisions"]["made"])
 
 
 def check(workspace: Workspace, *, fix: bool, quick: bool = False) -> list[Fault]:

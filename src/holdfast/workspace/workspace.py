@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from holdfast.workspace.attachments import Attachments
     from holdfast.workspace.choose import Choice
     from holdfast.workspace.discovery import Surroundings
-    from holdfast.workspace.models import SearchResult, Unsettled
+    from holdfast.workspace.models import Decided, SearchResult, Unsettled
     from holdfast.workspace.person import Person
     from holdfast.workspace.presence import Lease, Presence
     from holdfast.workspace.project import Project
@@ -411,6 +411,42 @@ class Workspace:
                 decision=build(Decision, entry),
             )
             for entry in unsettled(self)
+        ]
+
+    def decisions(
+        self,
+        *,
+        status: str | None = None,
+        session: str | None = None,
+        by: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        text: str | None = None,
+    ) -> list[Decided]:
+        """What was decided, over all sessions (archived ones too) and the project, newest first, with texts in full.
+
+        ``status`` is ``unsettled``, ``settled`` (failed ones too), ``failed`` or ``choice``; ``since`` and ``until``
+        are times in ISO 8601 (UTC) or spans back from now (``7d``); ``text`` is in any case.
+        """
+        from holdfast.workspace.decision_list import Wanted, decisions
+        from holdfast.workspace.model_builders import build
+        from holdfast.workspace.models import Decided, Decision
+
+        now = wall_clock()
+        wanted = Wanted(
+            status,
+            self.session(session).stream if session is not None else None,
+            by,
+            timestamps.iso(timestamps.parse(since, now)) if since is not None else None,
+            timestamps.iso(timestamps.parse(until, now)) if until is not None else None,
+            text.lower() if text is not None else None,
+        )
+        return [
+            Decided(
+                session=f"{entry['user']}/{entry['session']}" if entry["user"] else "",
+                decision=build(Decision, entry),
+            )
+            for entry in decisions(self, wanted)[0]
         ]
 
     def doctor(self, *, fix: bool = False) -> list[Fault]:

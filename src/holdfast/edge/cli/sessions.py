@@ -92,14 +92,17 @@ def _decision_lines(shown: dict[str, Any]) -> list[str]:
     decisions = shown["decisions"]
     if not decisions["made"]:
         return []
-    counted = f"{plural(decisions['made'], 'decision')}, {decisions['settled']:,} settled"
+    counts = [plural(decisions["made"], "decision")]
+    counts += [f"{decisions['settled']:,} settled"] if decisions["settled"] else []
+    counts += [f"{decisions['unsettled_count']:,} unsettled"] if decisions["unsettled_count"] else []
     return [
-        f"decided  {counted}, {decisions['unsettled_count']:,} unsettled",
+        f"decided  {', '.join(counts)}",
         *_things(decisions["unsettled"], decisions["unsettled_count"], "text", "holdfast recover"),
     ]
 
 
 _OPEN = (
+    ("tasks", "tasks", "title", "holdfast task list"),
     ("blockers", "blocked", "text", "holdfast blocker list"),
     ("next_actions", "next", "text", "holdfast next list"),
     ("loops", "loops", "title", "holdfast loop list"),

@@ -30,6 +30,7 @@ GROUPS = {
         "decide": "decisions",
         "settle": "decisions",
         "recover": "decisions",
+        "decisions": "decisions",
         "goal": "goals",
         "phase": "phases",
         "task": "tasks",

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 FRESH = "holdfast stores the memory of this project in .state/. No session is open: the first prompt starts one.\n"
 HOW = (
-    "Before you act on a decision: `holdfast decide TEXT --because WHY`; afterwards: `holdfast settle ID OUTCOME`. "
+    "Before you act on a decision: `holdfast decide TEXT --because WHY --action WHAT`; afterwards: "
+    "`holdfast settle ID OUTCOME`. "
     "`holdfast brief` shows this again.\n"
 )
 AWAY_MS = 1_800_000

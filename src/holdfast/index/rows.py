@@ -132,7 +132,7 @@ class Rows:
                 _collect(value, found)
         if not found:
             return
-        key = _KINDS.get(noun, noun), self._id(noun, kind, data, commit)
+        key = kind_of(noun), self._id(noun, kind, data, commit)
         known = self.texts.get(key)
         if known is None:
             self.texts[key] = at, by, origin, found
@@ -258,6 +258,11 @@ def _collect(value: Any, found: list[str]) -> None:
         for name, item in value.items():
             if name not in _NO_TEXT:
                 _collect(item, found)
+
+
+def kind_of(noun: str) -> str:
+    """What a search calls the events of a noun."""
+    return _KINDS.get(noun, noun)
 
 
 def first_number(stream: int) -> int:

@@ -64,6 +64,7 @@ GROUPS = {
         "log": "history",
         "show": "history",
         "diff": "history",
+        "why": "why",
         "view": "handoffs",
         "export": "exports",
         "import": "imports",

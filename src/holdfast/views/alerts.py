@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.typed import Any
-from holdfast.views.fence import fenced
+from holdfast.views.fence import fenced, token
 
 SHOWN = 5
 
@@ -21,6 +21,14 @@ def changed_files(stale: list[dict[str, Any]]) -> list[str]:
     ]
     if len(stale) > SHOWN:
         lines.append(f"CHANGED {len(stale) - SHOWN} more files: `holdfast ref check`")
+    return lines
+
+
+def stale_anchors(stale: list[tuple[str, str]]) -> list[str]:
+    """Records whose place is not what it was: the id, and what became of the place."""
+    lines = [f"STALE {token(short_id)}: {fenced(what, 200)}" for short_id, what in stale[:SHOWN]]
+    if len(stale) > SHOWN:
+        lines.append(f"STALE {len(stale) - SHOWN} more records: `holdfast decisions`, `holdfast fact list`")
     return lines
 
 

@@ -333,6 +333,15 @@ class Handle:
             limit=limit,
         )
 
+    def anchored(self, at: Iterable[str]) -> list[dict[str, Any]]:
+        """Internal: the anchors that texts name, as they are now."""
+        texts = list(at)
+        if not texts:
+            return []
+        from holdfast.workspace.anchors import take
+
+        return take(self.workspace, self.stream, texts)
+
     def at(self, when: int | str) -> JsonObject:
         """The whole state as it was, as plain JSON: at a version (the first N commits) or a timestamp (ISO 8601, UTC).
 

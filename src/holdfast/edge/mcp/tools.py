@@ -110,6 +110,7 @@ TOOLS = (
             "alternatives": _texts("rejected alternatives"),
             "revisit_when": _text(),
             "supersedes": _text("id of a decision"),
+            "at": _texts("places it is about: src/db.py:40-60, commit:SHA"),
             "op": _text("idempotency key: a repeated call is one commit"),
             **_SESSION,
         },

@@ -10,8 +10,8 @@ import pytest
 from holdfast.errors import HoldfastError
 from holdfast.recovery.files_store import FilesStore
 from holdfast.store.protocol import Store
+from holdfast.testing.crash.disks import LoopDisk, missing
 from holdfast.testing.crash.harness import STREAM
-from holdfast.testing.crash.power_cut import LoopDisk, missing
 from holdfast.testing.crash.run import opener
 from holdfast.testing.crash.workload import Acknowledged, append, verify
 from holdfast.testing.plans import wall_clock

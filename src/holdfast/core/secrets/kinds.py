@@ -22,8 +22,8 @@ _BASE64 = ALNUM + "-_+/"
 _END = r"(?![A-Za-z0-9])"
 _END64 = r"(?![A-Za-z0-9_-])"
 _UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
-_IS = r"""["'`\]]{0,2}[ \t]{0,3}(?::=|=>|==?|:)[ \t]{0,3}\\?["'`]?"""
-_VALUE = r"""([^\s"'`,;&=<>(){}\[\]$\\|]{8,512}+={0,2})"""
+_IS = r"""["'`\]]{0,2}[ \t]{0,3}(?::=|=>|==?|:|(?<=["']),(?=[ \t]{0,3}["']))[ \t]{0,3}\\?["'`]?"""
+VALUE = r"""([^\s"'`,;&=<>(){}\[\]$\\|]{8,512}+={0,2})"""
 _PEM_HEAD = r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _PEM_BODY = r"(?:[^-]|-(?!----))*+-{5,6}END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _PEM_CUT = r"(?:[A-Za-z0-9+/=\s]|\\[nr]){40,}+"  # the end of the block is missing
@@ -85,7 +85,10 @@ def is_dense(value: str) -> bool:
 
 def is_random(value: str) -> bool:
     """Whether ``value`` looks random: the test where only a name like ``password`` precedes it."""
-    if value[0] in "/.~%@" or "://" in value or len(set(value)) < 6:
+    if value[0] == "/":  # a path, or one of 64 texts in base64
+        joined = "".join(_pieces(value))
+        return len(joined) >= 28 and _breaks(joined) >= 0.42 and _has_all(joined) and not _says_so(value)
+    if value[0] in ".~%@" or "://" in value or len(set(value)) < 6:
         return False
     if _says_so(value) or compiled(_UUID).fullmatch(value):
         return False
@@ -94,6 +97,9 @@ def is_random(value: str) -> bool:
             return True
         if len(piece) >= 8 and _breaks(piece) >= (0.4 if len(piece) < 12 else 0.27) and _is_mixed(piece):
             return True
+    joined = "".join(_pieces(value))
+    if len(joined) >= 20 and _breaks(joined) >= 0.42 and _has_all(joined):
+        return True
     has_symbol = any(symbol in value for symbol in "!@#%^*+~?")
     return has_symbol and not value.isalpha() and _breaks(value) >= 0.5 and _is_mixed(value)
 
@@ -119,13 +125,18 @@ def _is_mixed(piece: str) -> bool:
     return len(piece) >= 20 and _breaks(piece) >= 0.4
 
 
+def _has_all(text: str) -> bool:
+    """Small and capital letters, and digits."""
+    return any(map(str.islower, text)) and any(map(str.isupper, text)) and any(map(str.isdigit, text))
+
+
 def _breaks(piece: str) -> float:
     """How often letters, cases and digits change: about 0.2 in names, 0.3 to 0.7 in random text."""
     found = compiled(_WORD).findall(piece)
     return len(found) / (len("".join(found)) or 1)
 
 
-def _is_password(value: str) -> bool:
+def is_password(value: str) -> bool:
     """The password of a URL: anything but a word that documentation uses there, or a reference."""
     return (
         f" {value.lower()} " not in _DULL_PASSWORDS
@@ -188,6 +199,9 @@ artifactory-key           AKCp          AKCp[A-Za-z0-9]{60,}+
 sonar-token               sqp_,squ_,sqa_ sq[pua]_[0-9a-f]{40}(?![0-9a-f])
 buildkite-token           bkua_         bkua_[0-9a-f]{40}(?![0-9a-f])
 postman-key               PMAK-         PMAK-[0-9a-f]{24}-[0-9a-f]{34}
+gitlab-runner-token       GR1348941     GR1348941[A-Za-z0-9_-]{20}(?![A-Za-z0-9_-])
+circleci-token            CCIPAT_,CCIPRJ_ CCIP(?:AT|RJ)_[A-Za-z0-9]{22}_[0-9a-f]{40}
+octopus-key               API-          API-[A-Z0-9]{25,27}(?![A-Za-z0-9])
 sourcegraph-token         sgp_          sgp_(?:(?:[0-9a-f]{16}|local)_)?[0-9a-f]{40}(?![0-9a-f])
 """
 
@@ -214,6 +228,14 @@ supabase-key              sbp_,sb_secret_ (?:sbp_[0-9a-f]{40}|sb_secret_[A-Za-z0
 planetscale-token         pscale_       pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{32,}+
 cloudflare-origin-key     v1.0-         v1\.0-[0-9a-f]{24}-[0-9a-f]{146}
 onepassword-token         ops_eyJ       ops_eyJ[A-Za-z0-9+/_-]{200,}+={0,2}
+tailscale-key             tskey-        tskey-(?:auth|api|client|scim|webhook)-[A-Za-z0-9]{8,24}(?:-[A-Za-z0-9]{20,}+)?
+openshift-token           sha256~       sha256~[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])
+dynatrace-token           dt0c01.,dt0s01. dt0[cs]01\.[A-Z0-9]{24}\.[A-Z0-9]{64}
+yandex-key                AQVN          AQVN[A-Za-z0-9_-]{34,40}(?![A-Za-z0-9_-])
+neon-key                  napi_         napi_[a-z0-9]{60,}+
+render-key                rnd_          rnd_[A-Za-z0-9]{28,}+
+prefect-key               pnu_,pnb_     pn[ub]_[A-Za-z0-9]{36}(?![A-Za-z0-9])
+infracost-key             ico-          ico-[A-Za-z0-9]{32}(?![A-Za-z0-9])
 age-key                   AGE-SECRET-KEY-1 AGE-SECRET-KEY-1[A-Z0-9]{58}
 """
 
@@ -228,6 +250,10 @@ perplexity-key            pplx-         pplx-[A-Za-z0-9]{40,}+
 xai-key                   xai-          xai-[A-Za-z0-9]{70,}+
 langsmith-key             lsv2_         lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}
 pinecone-key              pcsk_         pcsk_[A-Za-z0-9_]{50,}+
+nvidia-key                nvapi-        nvapi-[A-Za-z0-9_-]{60,}+
+cerebras-key              csk-          csk-[a-z0-9]{48}(?![A-Za-z0-9])
+e2b-key                   e2b_          e2b_[0-9a-f]{40}(?![0-9a-f])
+apify-token               apify_api_    apify_api_[A-Za-z0-9]{36,}+
 tavily-key                tvly-         tvly-(?:dev-|prod-)?[A-Za-z0-9]{32}(?![A-Za-z0-9])
 """
 
@@ -255,6 +281,23 @@ figma-token               figd_         figd_[A-Za-z0-9_-]{36,}+
 dropbox-token             sl.           sl\.(?:u\.)?[A-Za-z0-9_-]{120,}+
 contentful-token          CFPAT-        CFPAT-[A-Za-z0-9_-]{40,}+
 mapbox-token              sk.eyJ        sk\.eyJ[A-Za-z0-9_-]{40,}+\.[A-Za-z0-9_-]{20,}+
+twitter-bearer-token      AAAAAAAAAAAAAAAAAAAAA AAAAAAAAAAAAAAAAAAAAA[A-Za-z0-9%_-]{70,}+(?![+/=])
+facebook-token            EAA           EAA[A-Za-z0-9]{60,}+(?![+/=_-])
+firebase-key              APA91b        APA91b[A-Za-z0-9_-]{120,}+
+easypost-key              EZAK,EZTK     EZ[AT]K[A-Za-z0-9]{54}(?![A-Za-z0-9])
+shippo-token              shippo_       shippo_(?:live|test)_[0-9a-f]{40}
+typeform-token            tfp_          tfp_[A-Za-z0-9_.=-]{59,}+
+duffel-token              duffel_       duffel_(?:live|test)_[A-Za-z0-9_=-]{43}
+flutterwave-key           FLWSECK       FLWSECK(?:_TEST)?-[0-9a-zA-Z]{32}-X
+razorpay-key              rzp_live_,rzp_test_ rzp_(?:live|test)_[A-Za-z0-9]{14}(?::[A-Za-z0-9]{20,}+)?
+adafruit-key              aio_          aio_[A-Za-z0-9]{28}(?![A-Za-z0-9])
+posthog-key               phx_          phx_[A-Za-z0-9]{40,}+
+launchdarkly-key          sdk-          sdk-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}
+plaid-token               access-       access-(?:production|sandbox)-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}
+riot-key                  RGAPI-        RGAPI-[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}
+readme-key                rdme_         rdme_[a-z0-9]{70}
+frameio-token             fio-u-        fio-u-[A-Za-z0-9_=-]{60,}+
+extended-private-key      xprv          xprv[A-Za-z0-9]{100,112}(?![A-Za-z0-9])
 braintree-token           access_token$ access_token\$production\$[0-9a-z]{16}\$[0-9a-f]{32}
 """
 
@@ -335,14 +378,14 @@ def _in_context() -> list[Kind]:
             "database-url-password",
             tuple(f"{scheme}://" for scheme in _DATABASES.split()),
             r"[a-z0-9+]+://[^\s/?#:@\"'<>]{0,128}:([^\s/?#@\"'<>]{1,256})@(?=[A-Za-z0-9\[_.-])",
-            _is_password,
+            is_password,
             fold=True,
         ),
         Kind(
             "url-password",
             ("://",),
             r"://[^\s/?#:@\"'<>]{0,128}:([^\s/?#@\"'<>]{1,256})@(?=[A-Za-z0-9\[_.-])",
-            _is_password,
+            is_password,
             left="",
         ),
         Kind(
@@ -356,8 +399,10 @@ def _in_context() -> list[Kind]:
                 "--secret",
                 "--access-token",
                 "--auth-token",
+                *("--client-secret", "--secret-key", "--passphrase", "--admin-password", "--root-password"),
+                *("--db-password", "--http-password", "--proxy-password", "--user-password"),
             ),
-            rf"--[a-z-]{{5,24}}+(?:=| +)[\"']?{_VALUE}",
+            rf"--[a-z-]{{5,24}}+(?:=| +)[\"']?{VALUE}",
             is_random,
             left="",
             fold=True,
@@ -377,8 +422,10 @@ def _in_context() -> list[Kind]:
                     "privatekey",
                 ),
                 *("auth_key", "authkey", "signing_key", "encryption_key", "account_key", "master_key"),
+                *("hmac_key", "fernet_key", "app_key", "presharedkey", "preshared_key", "psk"),
+                *("pass", "passwort", "_pw", "-pw"),
             ),
-            rf"s?{_NAME_END}{_IS}{_VALUE}",
+            rf"s?{_NAME_END}{_IS}{VALUE}",
             is_random,
             left="",
             fold=True,
@@ -390,5 +437,7 @@ def _in_context() -> list[Kind]:
 @cache
 def kinds() -> tuple[Kind, ...]:
     """All kinds; of two with the same span the first names it, so the special come before the general."""
+    from holdfast.core.secrets.logins import logins
+
     listed = [kind for table in (_SOURCE_HOSTS, _CLOUDS, _MODELS, _SERVICES) for kind in _listed(table)]
-    return (*listed, *_without_prefix(), *_in_context())
+    return (*listed, *_without_prefix(), *logins(), *_in_context())

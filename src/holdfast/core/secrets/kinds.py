@@ -1,29 +1,23 @@
-"""The rules: each kind of secret, and how to tell a real one from a placeholder or an ordinary word.
+"""The rules: each kind of secret.
 
 Every kind has needles: literal strings, one of which occurs in every instance. A text without a needle costs a
 substring search and no regular expression. Patterns run only where a needle was found, so they need no left boundary.
 They must stay linear: an unbounded run is possessive, and either nothing after it can fail or it cannot start again
 inside itself.
-
-Ignored on purpose: documentation examples that say so (``…EXAMPLE``), values of one repeated character,
-words joined by dashes, references such as ``${TOKEN}`` and ``<token>``, bare UUIDs even after a word like
-``token``, and values of digits only.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from functools import cache
 
-ALNUM = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+from holdfast.core.secrets.kind import ALNUM, UUID, VALUE, Kind, is_key_block, is_password, is_random
+from holdfast.core.secrets.logins import logins
+
 _URL64 = ALNUM + "-_"
 _BASE64 = ALNUM + "-_+/"
 _END = r"(?![A-Za-z0-9])"
 _END64 = r"(?![A-Za-z0-9_-])"
-_UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 _IS = r"""["'`\]]{0,2}[ \t]{0,3}(?::=|=>|==?|:|(?<=["']),(?=[ \t]{0,3}["']))[ \t]{0,3}\\?["'`]?"""
-VALUE = r"""([^\s"'`,;&=<>(){}\[\]$\\|]{8,512}+={0,2})"""
 _PEM_HEAD = r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _PEM_BODY = r"(?:[^-]|-(?!----))*+-{5,6}END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _PEM_CUT = r"(?:[A-Za-z0-9+/=\s]|\\[nr]){40,}+"  # the end of the block is missing
@@ -34,148 +28,6 @@ _DATABASES = (
     "mongodb+srv redis rediss valkey amqp amqps mssql sqlserver clickhouse cockroachdb oracle neo4j "
     "neo4j+s bolt nats kafka ldap ldaps "
 )
-
-_WORD = r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+"
-_SAYS_SO = (
-    *(
-        "example",
-        "placeholder",
-        "changeme",
-        "change-me",
-        "change_me",
-        "redacted",
-        "dummy",
-        "xxxx",
-        "your-",
-        "your_",
-    ),
-    *(
-        "-here",
-        "_here",
-        "***",
-        "...",
-        "insert-",
-        "insert_",
-        "not-a-real",
-        "fake-",
-        "fake_",
-        "sample-",
-        "sample_",
-    ),
-    *("123456789", "notreal"),
-)
-_DULL_PASSWORDS = (
-    " pass passwd password pwd secret user username postgres root admin guest test testing example "
-    "changeme token xxx foo bar baz mypassword yourpassword pw key apikey api_key hunter2 mysql redis "
-    "rabbitmq minio none null mypass dbpass db_password db_pass app p w s3cr3t x y z abc 123 1234 12345 "
-    "123456 ... … *** **** "
-)
-
-
-@cache
-def compiled(pattern: str, fold: bool = False) -> re.Pattern[str]:
-    """Compile on first use: a short-lived process that finds no needle compiles nothing."""
-    return re.compile(pattern, re.IGNORECASE if fold else 0)
-
-
-def is_dense(value: str) -> bool:
-    """Whether ``value`` is neither a placeholder nor made of words: enough after a prefix that no word has."""
-    return len(set(value)) > 6 and not _says_so(value) and not _is_worded(value)
-
-
-def is_random(value: str) -> bool:
-    """Whether ``value`` looks random: the test where only a name like ``password`` precedes it."""
-    if value[0] == "/":  # a path, or one of 64 texts in base64
-        joined = "".join(_pieces(value))
-        return len(joined) >= 28 and _breaks(joined) >= 0.42 and _has_all(joined) and not _says_so(value)
-    if value[0] in ".~%@" or "://" in value or len(set(value)) < 6:
-        return False
-    if _says_so(value) or compiled(_UUID).fullmatch(value):
-        return False
-    for piece in _pieces(value):
-        if _is_mixed(piece) and compiled(r"[0-9a-f]{16,}|[0-9A-F]{16,}").fullmatch(piece):
-            return True
-        if len(piece) >= 8 and _breaks(piece) >= (0.4 if len(piece) < 12 else 0.27) and _is_mixed(piece):
-            return True
-    joined = "".join(_pieces(value))
-    if len(joined) >= 20 and _breaks(joined) >= 0.42 and _has_all(joined):
-        return True
-    has_symbol = any(symbol in value for symbol in "!@#%^*+~?")
-    return has_symbol and not value.isalpha() and _breaks(value) >= 0.5 and _is_mixed(value)
-
-
-def _says_so(value: str) -> bool:
-    lowered = value.lower()
-    return any(word in lowered for word in _SAYS_SO)
-
-
-def _pieces(value: str) -> list[str]:
-    return [value] if value.isalnum() else compiled(r"[A-Za-z0-9]+").findall(value)
-
-
-def _is_worded(value: str) -> bool:
-    word = compiled(r"[A-Z]?[a-z]+|[A-Z]{1,14}|[0-9]+")
-    return all(word.fullmatch(piece) for piece in _pieces(value))
-
-
-def _is_mixed(piece: str) -> bool:
-    """Letters and digits, or long and in both cases without being words in camel case."""
-    if any(map(str.isdigit, piece)):
-        return any(map(str.isalpha, piece))
-    return len(piece) >= 20 and _breaks(piece) >= 0.4
-
-
-def _has_all(text: str) -> bool:
-    """Small and capital letters, and digits."""
-    return any(map(str.islower, text)) and any(map(str.isupper, text)) and any(map(str.isdigit, text))
-
-
-def _breaks(piece: str) -> float:
-    """How often letters, cases and digits change: about 0.2 in names, 0.3 to 0.7 in random text."""
-    found = compiled(_WORD).findall(piece)
-    return len(found) / (len("".join(found)) or 1)
-
-
-def is_password(value: str) -> bool:
-    """The password of a URL: anything but a word that documentation uses there, or a reference."""
-    return (
-        f" {value.lower()} " not in _DULL_PASSWORDS
-        and len(set(value)) > 1
-        and value[0] not in "$<{[*%"
-        and not _says_so(value)
-    )
-
-
-def _is_key_block(value: str) -> bool:
-    return compiled(r"[A-Za-z0-9+/]{24}").search(value, value.find("KEY") + 3) is not None
-
-
-class Kind:
-    """One kind of secret. Its span is the pattern's group, else the whole match."""
-
-    __slots__ = ("after", "before", "check", "fold", "left", "name", "needles", "pattern")
-
-    def __init__(
-        self,
-        name: str,
-        needles: tuple[str, ...],
-        pattern: str,
-        check: Callable[[str], bool] = is_dense,
-        *,
-        left: str = ALNUM,  # characters that may not precede it
-        before: tuple[int, ...] = (0,),  # how far before the needle the pattern starts
-        fold: bool = False,  # needles are lower case and match in any case
-        after: bool = False,  # the pattern starts where the needle ends
-    ) -> None:
-        self.name = name
-        self.needles = needles
-        self.pattern = pattern
-        self.check = check
-        self.left = left
-        self.before = before
-        self.fold = fold
-        self.after = after
-
 
 _SOURCE_HOSTS = r"""
 github-personal-token     ghp_          ghp_[A-Za-z0-9]{36,}+
@@ -340,9 +192,9 @@ def _without_prefix() -> list[Kind]:
             "gcp-service-account-key",
             ('"private_key"',),
             rf'"private_key"\s{{0,4}}:\s{{0,4}}"({_PEM})',
-            _is_key_block,
+            is_key_block,
         ),
-        Kind("private-key", ("-----BEGIN ",), _PEM, _is_key_block, left=""),
+        Kind("private-key", ("-----BEGIN ",), _PEM, is_key_block, left=""),
     ]
 
 
@@ -363,7 +215,7 @@ def _in_context() -> list[Kind]:
             fold=True,
             left="",
         ),
-        Kind("heroku-key", ("heroku",), rf"heroku[a-z_-]{{0,20}}{_IS}({_UUID}){_END}", fold=True, left=""),
+        Kind("heroku-key", ("heroku",), rf"heroku[a-z_-]{{0,20}}{_IS}({UUID}){_END}", fold=True, left=""),
         Kind(
             "basic-auth-header",
             ("basic ",),
@@ -437,7 +289,5 @@ def _in_context() -> list[Kind]:
 @cache
 def kinds() -> tuple[Kind, ...]:
     """All kinds; of two with the same span the first names it, so the special come before the general."""
-    from holdfast.core.secrets.logins import logins
-
     listed = [kind for table in (_SOURCE_HOSTS, _CLOUDS, _MODELS, _SERVICES) for kind in _listed(table)]
     return (*listed, *_without_prefix(), *logins(), *_in_context())

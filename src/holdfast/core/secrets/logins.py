@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.core.secrets.kinds import ALNUM, VALUE, Kind, is_dense, is_password, is_random
+from holdfast.core.secrets.kind import ALNUM, VALUE, Kind, is_dense, is_password, is_random
 
 _ARGUMENTS = r"(?:[^\n|;&]{0,200}? )??"
 """Of a program, before the flag that matters."""

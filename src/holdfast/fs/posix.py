@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from fcntl import LOCK_EX, LOCK_NB
 
-from holdfast.fs.port import RWF_DSYNC
+from holdfast.fs.port import RWF_DSYNC, Origin
 
 _ALWAYS = os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -34,6 +34,12 @@ lock = fcntl.flock
 
 def open(path: str, flags: int, mode: int = 0o644) -> int:
     return os.open(path, flags | _ALWAYS, mode)
+
+
+def origin(path: str) -> Origin:
+    from holdfast.fs import origin
+
+    return origin.origin(path)
 
 
 def exists(path: str) -> bool:

@@ -50,6 +50,28 @@ def clean(text: object, length: int = 0) -> str:
     return shown
 
 
+_PAINTS = tuple(f"\x1b[{code}m" for code in (*_CODES.values(), "0"))
+_CONTROLS = {
+    code: f"\\u{{{code:x}}}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"
+}
+
+
+def printable(text: str) -> str:
+    """What is printed, whoever made it: every answer passes here, and no control character but our own paint does."""
+    if "\x1b" in text and colours():
+        first, *rest = text.split("\x1b")
+        return first.translate(_CONTROLS) + "".join(map(_painted, rest))
+    return text.translate(_CONTROLS)
+
+
+def _painted(part: str) -> str:
+    """What follows an escape: the paint as it is, if it is ours."""
+    for paint in _PAINTS:
+        if part.startswith(paint[1:]):
+            return paint + part[len(paint) - 1 :].translate(_CONTROLS)
+    return _CONTROLS[0x1B] + part.translate(_CONTROLS)
+
+
 def _room() -> int:
     """The width that lines have to fit; 0 in a pipe, whose reader wants whole lines."""
     return columns() if sys.stdout.isatty() else 0

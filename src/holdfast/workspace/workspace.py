@@ -6,7 +6,7 @@ import os
 import time
 from functools import lru_cache
 
-from holdfast.core import codec, concepts, ids, timestamps
+from holdfast.core import codec, concepts, ids, timestamps, validation
 from holdfast.core.hashing import blake2b
 from holdfast.core.ids import checked_name
 from holdfast.core.stream import PROJECT, last_part, owner, session_stream, user_stream
@@ -132,6 +132,15 @@ class Workspace:
         """Held by the thread that writes views. Acquired before the locks of working sets."""
         self._presence: Presence | None = None
         self._faults: list[Fault] = []
+
+    @property
+    def by(self) -> str:
+        """The actor in every commit."""
+        return self._by
+
+    @by.setter
+    def by(self, name: str) -> None:
+        self._by = validation.without_controls(name)
 
     @property
     def where(self) -> str:

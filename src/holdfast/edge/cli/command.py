@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Collection
 
-from holdfast.edge.render import columns
+from holdfast.edge.render import columns, printable
 from holdfast.errors import HoldfastError, Usage
 from holdfast.typed import TYPE_CHECKING, Any, NoReturn, Record
 
@@ -262,7 +262,7 @@ def run(name: str, command: Command, given: list[str]) -> int:
     if arguments.json:
         _print(as_text({"ok": output.status == 0, **output.data}))
     elif output.text:
-        _print(output.text.rstrip("\n") + "\n")
+        _print(printable(output.text).rstrip("\n") + "\n")
     return output.status
 
 
@@ -331,7 +331,8 @@ def _warn(faults: list[Fault]) -> None:
         from holdfast.edge.cli import hints
 
         for fault in faults:
-            sys.stderr.write(f"holdfast: {fault.where}: {fault.what}; {hints.text(fault.action)}.\n")
+            said = f"holdfast: {fault.where}: {fault.what}; {hints.text(fault.action)}."
+            sys.stderr.write(printable(said).replace("\n", " ") + "\n")
 
 
 def at_work(session: Session) -> None:

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.security import foreign_surfaces
 
 import holdfast
 from holdfast.core import concepts, event_fields
-from holdfast.edge import hooks, render
-from holdfast.edge.cli import main
+from holdfast.edge import render
+from holdfast.edge.cli import COMMANDS, load
 from holdfast.testing import foreign_commits
 from holdfast.workspace.setup import init
 
@@ -27,9 +28,38 @@ def test_every_event_type_has_a_grammar_and_a_sample() -> None:
         assert event_fields.wrong(event_fields.FIELDS.get(kind, {}), data) is None, (kind, data)
 
 
-def test_no_foreign_field_breaks_a_command_or_leaves_its_fence(tmp_path: Path) -> None:
+def test_every_command_is_asked() -> None:
+    """A new command is fuzzed too, or somebody says why not."""
+    asked = foreign_surfaces.COMMANDS
+    for name in COMMANDS:
+        for line in [f"{name} {verb}" for verb in load(name).verbs or ()] or [name]:
+            known = line in foreign_surfaces.NOT_ASKED or name in foreign_surfaces.NOT_ASKED
+            default = name in asked and line == f"{name} {load(name).default}"
+            assert known or default or any(f"{one} ".startswith(f"{line} ") for one in asked), line
+
+
+@pytest.mark.parametrize("number", range(len(foreign_commits.VALUES)))
+def test_no_foreign_field_breaks_a_command_or_leaves_its_fence(tmp_path: Path, number: int) -> None:
     """No hostile value in any field gives a traceback, a raw control character or text outside of the fence."""
-    assert foreign_commits.run(str(tmp_path), main, hooks.answered, some=40) == []
+    surfaces = foreign_surfaces.surfaces()
+    assert foreign_commits.run(str(tmp_path), surfaces, [foreign_commits.VALUES[number]]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "errors"),
+    [
+        ("fine\nOBEYME do it", ""),
+        ("fine \x1b[2J", ""),
+        ("fine", "Traceback (most recent call last)"),
+        ("fine \u202e", ""),
+    ],
+)
+def test_the_fuzzer_finds_what_it_looks_for(text: str, errors: str) -> None:
+    """A line of stored text, a control character, a change of direction and a traceback are findings."""
+    surface = foreign_commits.Surface("status", lambda workspace, session: foreign_commits.Answer(text))
+    assert foreign_commits.judged(surface, foreign_commits.Answer(text, errors))
+    fenced = foreign_commits.Answer("«OBEYME» OBEYME")
+    assert foreign_commits.judged(surface._replace(fenced=True), fenced)
 
 
 def foreign(folder: Path, **parts: Any) -> str:

@@ -112,16 +112,6 @@ def _through(value: Any) -> bool:
     return value == "" or (type(value) is str and ids.is_commit_id(value))
 
 
-def _check(value: Any) -> bool:
-    from holdfast.core.concepts import fact
-
-    try:
-        fact.checked_check(value)
-    except HoldfastError:
-        return False
-    return True
-
-
 def one_of(*allowed: str) -> Grammar:
     return lambda value: type(value) is str and value in allowed
 
@@ -253,7 +243,7 @@ FIELDS: dict[str, dict[str, Grammar]] = {
     },
     "error.met": {**_ID, "text": text, "tried?": text},
     "error.remedied": {**_ID, "remedy": text},
-    "fact.added": {**_ID, "text": text, "check?": _check},
+    "fact.added": {**_ID, "text": text, "check?": anything},
     "fact.dropped": {**_ID, "reason?": text},
     "focus.set": {**_SAW, "focus": text},
     "goal.set": {**_SAW, "goal": text},

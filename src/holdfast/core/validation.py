@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from holdfast.core import codec, event_fields, ids, timestamps
 from holdfast.core.codec import Commit
-from holdfast.errors import Damaged, Usage
+from holdfast.errors import Damaged
 
 LONGEST = 200
 """The longest actor and operation id, in characters."""
@@ -59,8 +59,6 @@ def is_one_line(text: str) -> bool:
 
 def without_controls(name: str) -> str:
     """A name with spaces in place of control characters."""
-    if not isinstance(name, str) or is_one_line(name):
-        return name
     return "".join(" " if character in _CONTROLS else character for character in name)
 
 
@@ -81,11 +79,7 @@ def _is_timestamp(at: str) -> bool:
 
 @lru_cache(maxsize=64)  # many commits share a day
 def _is_day(day: str) -> bool:
-    try:
-        timestamps.from_iso(f"{day}T00:00:00.000Z")
-    except Usage:
-        return False
-    return True
+    return timestamps.is_day(int(day[:4]), int(day[5:7]), int(day[8:]))
 
 
 def _fault_of(commit: Commit) -> str | None:

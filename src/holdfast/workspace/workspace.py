@@ -135,7 +135,7 @@ class Workspace:
 
     @property
     def by(self) -> str:
-        """The actor in every commit."""
+        """The actor in every commit. One line: control characters become spaces."""
         return self._by
 
     @by.setter

@@ -64,7 +64,7 @@ def _summarized(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> 
 FOLDS = {"message.added": _added, "messages.summarized": _summarized}
 HEADLINES = {
     "message.added": lambda data: (
-        f"Message by {one_line(data['role'])}{' ' + one_line(data['tool'], 60) if 'tool' in data else ''}: "
+        f"Message by {one_line(data['role'])}{' ' + one_line(data['tool'], 60) if data.get('tool') else ''}: "
         f"{one_line(data['text'], 80)}"
     ),
     "messages.summarized": lambda data: (

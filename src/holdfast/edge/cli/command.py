@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 from holdfast.edge.render import columns, printable
 from holdfast.errors import HoldfastError, Usage
 from holdfast.typed import TYPE_CHECKING, Any, NoReturn, Record
+from holdfast.views.markdown import visible_json
 
 if TYPE_CHECKING:
     from holdfast.store.protocol import Fault
@@ -25,6 +26,8 @@ class Output(Record):
     text: str
     data: dict[str, Any]
     status: int = 0
+    exact: bool = False
+    """The text is a file's: a pipe gets it as it is. A terminal does not."""
 
 
 class Command(Record):
@@ -262,7 +265,8 @@ def run(name: str, command: Command, given: list[str]) -> int:
     if arguments.json:
         _print(as_text({"ok": output.status == 0, **output.data}))
     elif output.text:
-        _print(printable(output.text).rstrip("\n") + "\n")
+        exact = output.exact and not sys.stdout.isatty()
+        _print((output.text if exact else printable(output.text)).rstrip("\n") + "\n")
     return output.status
 
 
@@ -366,4 +370,4 @@ def as_text(data: dict[str, Any]) -> str:
     import json
 
     plain = (getattr(sys.stdout, "encoding", None) or "utf-8").lower() not in ("utf-8", "utf8")
-    return json.dumps(data, ensure_ascii=plain) + "\n"
+    return visible_json(json.dumps(data, ensure_ascii=plain)) + "\n"

@@ -14,6 +14,7 @@ from holdfast.edge.render import clean, fit, paint, plural, when
 from holdfast.errors import NotFound, Usage
 from holdfast.typed import Any
 from holdfast.views import state_json
+from holdfast.views.markdown import visible_json
 from holdfast.workspace.clock import wall_clock
 from holdfast.workspace.handle import Handle
 from holdfast.workspace.history import Filter, find_thing, matching
@@ -183,8 +184,8 @@ def _show(arguments: argparse.Namespace) -> Output:
             return Output("\n".join(lines), {**named, "events": found})
         state: dict[str, Any] = handle.at(_point(arguments.at)) if arguments.at else handle.peek().state
         contract = state_json.contract(state) if state["kind"] == "session" else state
-        shown = json.dumps(contract, ensure_ascii=False, indent=2)
-        return Output(clean(shown), {**named, "version": state["commits"], "state": state})
+        shown = visible_json(json.dumps(contract, ensure_ascii=False, indent=2))
+        return Output(shown, {**named, "version": state["commits"], "state": state})
 
     return _on_stream(arguments, act)
 

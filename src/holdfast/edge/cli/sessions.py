@@ -65,7 +65,7 @@ def _stands(session: Session) -> Output:
 def _status_text(session: Session, shown: dict[str, Any]) -> str:
     version = session.peek().version
     head = [
-        paint(clean(shown["goal"], 300), "bold"),
+        f"goal     {paint(clean(shown['goal'], 300), 'bold')}",
         f"session  {session.user}/{session.id}, version {version}, "
         f"{'archived' if shown['archived_at'] else clean(shown['status'], 40)}",
     ]

@@ -8,12 +8,14 @@ every view fences it. A field of an event that fails its grammar makes the commi
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from holdfast.core import ids
 from holdfast.errors import HoldfastError
 from holdfast.typed import Any
 
 Grammar = Callable[[Any], bool]
+Rules = tuple[frozenset[str], dict[str, Grammar]]
 
 LARGEST = (1 << 53) - 1
 """The largest integer that every JSON reader reads exactly."""
@@ -122,8 +124,29 @@ def many(grammar: Grammar, most: int = 100_000) -> Grammar:
 
 def record(fields: dict[str, Grammar]) -> Grammar:
     """An object with these fields and no others."""
-    known = {field.rstrip("?") for field in fields}
-    return lambda value: type(value) is dict and known.issuperset(value) and not wrong(fields, value)
+    rules = _rules(fields)
+    known = rules[1].keys()
+    return lambda value: type(value) is dict and known >= value.keys() and _wrong(rules, value) is None
+
+
+def _rules(fields: dict[str, Grammar]) -> Rules:
+    """Which fields must be there, and the grammar of each; a name that ends in ``?`` may be missing or null."""
+    needed = frozenset(field for field in fields if field[-1] != "?")
+    rules = {f.rstrip("?"): grammar if f in needed else _or_null(grammar) for f, grammar in fields.items()}
+    return needed, rules
+
+
+def _or_null(grammar: Grammar) -> Grammar:
+    return lambda value: value is None or grammar(value)
+
+
+def _wrong(rules: Rules, data: dict[str, Any]) -> str | None:
+    needed, grammars = rules
+    for field, value in data.items():
+        grammar = grammars.get(field)
+        if grammar is not None and not grammar(value):
+            return field
+    return None if needed <= data.keys() else min(needed - data.keys())
 
 
 def mapping(key: Grammar, grammar: Grammar) -> Grammar:
@@ -318,15 +341,13 @@ FIELDS: dict[str, dict[str, Grammar]] = {
 """Event type to the grammar of each field of its version 1. A name that ends in ``?`` may be missing or null."""
 
 
-def wrong(fields: dict[str, Grammar], data: dict[str, Any]) -> str | None:
-    """The first field that is missing or fails its grammar, or None. Fields that are not named here are not read."""
-    for field, grammar in fields.items():
-        if field[-1] == "?":
-            field = field[:-1]
-            if data.get(field) is None:
-                continue
-        elif field not in data:
-            return field
-        if not grammar(data[field]):
-            return field
-    return None
+@lru_cache(maxsize=128)
+def _rules_of(event_type: str) -> Rules | None:
+    fields = FIELDS.get(event_type)
+    return None if fields is None else _rules(fields)
+
+
+def wrong(event_type: str, data: dict[str, Any]) -> str | None:
+    """The first field of an event that is missing or fails its grammar, or None. Other fields are never read."""
+    rules = _rules_of(event_type)
+    return None if rules is None else _wrong(rules, data)

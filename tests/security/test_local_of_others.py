@@ -12,6 +12,8 @@ import pytest
 
 import holdfast
 from holdfast.edge.cli import main
+from holdfast.store.files import lockfile
+from holdfast.workspace.alerts import alerts
 from holdfast.workspace.setup import init
 
 
@@ -65,13 +67,10 @@ def test_a_forged_snapshot_is_not_shown(clone: Path, capsys: pytest.CaptureFixtu
     assert json.loads(capsys.readouterr().out)["state"]["goal"] == "Write the report"
 
 
-def test_what_git_tracks_under_local_is_reported(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Doctor and status name it; without such files they say nothing."""
+def test_what_git_tracks_under_local_is_reported(clone: Path) -> None:
+    """Doctor names it; without such files it says nothing."""
     with holdfast.open(clone) as workspace:
         assert "tracked-cache" in {fault.kind for fault in workspace.doctor()}
-        (found,) = workspace.sessions()
-    assert main(["status", "--workspace", str(clone), "--session", found.rpartition("/")[2]]) == 0
-    assert "git tracks it" in capsys.readouterr().out
     git(clone, "rm", "-rq", "--cached", ".state/local")
     with holdfast.open(clone) as workspace:
         assert "tracked-cache" not in {fault.kind for fault in workspace.doctor()}
@@ -86,3 +85,27 @@ def test_an_own_snapshot_is_used(tmp_path: Path) -> None:
     with holdfast.open(tmp_path) as workspace:
         (name,) = (p.name for p in (tmp_path / ".state/local/snapshots").iterdir() if "sessions" in p.name)
         assert workspace.store.get(f"local/snapshots/{name}") is not None
+
+
+def test_a_lock_file_of_others_says_nothing(clone: Path) -> None:
+    """The header of a lock file that git brought is not shown, whatever it says."""
+    with holdfast.open(clone) as workspace:
+        (found,) = workspace.sessions()
+        stream = f"sessions/{found}"
+        lock = clone / ".state" / "local" / "locks" / f"{stream.replace('/', '+')}.lock"
+        forged = lockfile.encode_header(
+            lockfile.WriterState("abcdefgh", segment=1, token="refs/heads/»\nobey")
+        )
+        lock.write_bytes(forged)
+        assert alerts(workspace.session(found)) == []
+
+
+@pytest.mark.parametrize(
+    "texts", [b'[["x"],{},""]', b'["",[],""]', b'["",{"D":"x"},""]', b"[]", b"7", b"\xff"]
+)
+def test_a_malformed_lock_file_is_no_header(texts: bytes) -> None:
+    """A header with right checksums and fields of the wrong type is none."""
+    state = lockfile.WriterState("abcdefgh")
+    state.fixed = b"abcdefgh 1 1 7 " + texts + b"\n"
+    state.fixed_crc = zlib.crc32(state.fixed)
+    assert lockfile.decode_header(lockfile.encode_header(state)) is None

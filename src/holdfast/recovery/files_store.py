@@ -113,15 +113,6 @@ class FilesStore(FilesEngine):
         except OSError as error:
             raise translate_oserror(error, self.root) from error
 
-    def tracked_caches(self) -> list[Fault]:
-        """Files of this place alone that git tracks all the same."""
-        from holdfast.recovery import fsck
-
-        try:
-            return fsck.tracked_caches(self._place)
-        except OSError as error:
-            raise translate_oserror(error, self.root) from error
-
     def pinned_sessions(self, known: set[str]) -> list[str]:
         """Sessions that have commits only in pins, or of which nothing but that is ``known``."""
         from holdfast.recovery import restore

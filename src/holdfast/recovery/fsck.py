@@ -34,7 +34,7 @@ def check_streams(
         with handle.mutex:
             found += check_stream(place, handle, fix=fix, suspects=suspects)
             found += long_texts.check(place, handle, fix=fix)
-    return found + _ignored(place) + tracked_caches(place)
+    return found + _ignored(place) + _tracked_caches(place)
 
 
 def check_stream(
@@ -153,7 +153,7 @@ def _is_old(place: Place, path: str) -> bool:
     return place.fs.stat(path).st_mtime_ns < (place.clock() - 3_600_000) * 1_000_000
 
 
-def tracked_caches(place: Place) -> list[Fault]:
+def _tracked_caches(place: Place) -> list[Fault]:
     """Files under ``local/`` that git tracks. Git is asked only if its index may hold one."""
     if not place.head.may_be_staged(f"{os.path.basename(place.root)}/local/"):
         return []

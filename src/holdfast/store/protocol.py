@@ -248,9 +248,6 @@ class GitBacked(Attachments, Protocol):
     def git_heads(self, stream: str) -> tuple[str, str]:
         """Branch and commit at this writer's last append to a stream, and now; empty if unknown."""
 
-    def tracked_caches(self) -> list[Fault]:
-        """Files of this place alone that git tracks all the same."""
-
     def sessions_in(self, root: str) -> list[str]:
         """The sessions in the workspace of another worktree."""
 

@@ -57,7 +57,7 @@ def _stands(session: Session) -> Output:
         "session": session.id,
         "version": working_set.version,
         "state": shown,
-        "damaged": [f"{fault.where}: {fault.what}" for fault in _faults(session)],
+        "damaged": [f"{fault.where}: {fault.what}" for fault in working_set.faults],
     }
     return Output(_status_text(session, shown), data)
 
@@ -74,17 +74,10 @@ def _status_text(session: Session, shown: dict[str, Any]) -> str:
     return "\n".join([*map(fit, head), *_warnings(session, shown), *map(fit, rest)])
 
 
-def _faults(session: Session) -> list[Fault]:
-    from holdfast.store.protocol import git_backed
-
-    store = git_backed(session.workspace.store)
-    return [*session.peek().faults, *(store.tracked_caches() if store is not None else ())]
-
-
 def _warnings(session: Session, shown: dict[str, Any]) -> list[str]:
     """Damage and contested values: never truncated, however narrow the terminal is."""
     lines = []
-    for fault in _faults(session):
+    for fault in session.peek().faults:
         lines.append(
             paint(f"damaged  {clean(fault.where)}: {clean(fault.what)}; see `holdfast doctor`", "red")
         )

@@ -187,8 +187,8 @@ class FilesEngine:
             raise translate_oserror(error, name) from error
 
     def _seal(self, name: str, data: bytes) -> bytes:
-        """What only this place can put before a cache: git can bring any file into ``local/``, but nobody knows
-        beforehand which inode and change time its anchor will have."""
+        """What only this place can put before a cache. Its secret is the inode and the change time of its anchor: git
+        can bring any file into ``local/``, also a key, but no file with a chosen inode and change time."""
         writer = self._place.identity.writer()
         anchor = self._fs.stat(os.path.join(self._place.local, "anchor"))
         key = blake2b(f"{writer} {anchor.st_ino} {anchor.st_ctime_ns}".encode()).digest()

@@ -79,7 +79,7 @@ def open_workspace(
     if not target:
         target = discovery.find(os.getcwd())
     elif not is_url(target) and os.path.basename(os.path.normpath(target)) != discovery.FOLDER:
-        target = discovery.find(target)
+        target = discovery.find(target, told=True)
     # The repository around the workspace names the user; for a database, the one around the current folder.
     around = discovery.around(os.getcwd() if is_url(target) else os.path.dirname(os.path.abspath(target)))
     name = user or discovery.user_name(environment, around.repository)

@@ -106,7 +106,9 @@ def _folder(arguments: argparse.Namespace) -> str:
     from holdfast.workspace import discovery
 
     try:
-        return os.path.dirname(discovery.find(arguments.workspace or os.getcwd()))
+        return os.path.dirname(
+            discovery.find(arguments.workspace or os.getcwd(), told=bool(arguments.workspace))
+        )
     except NoWorkspace:
         return os.getcwd()
 

@@ -230,10 +230,10 @@ class StreamLock:
 
     def _open(self) -> None:
         try:
-            self._fd = self._fs.open(self._path, os.O_RDWR | os.O_CREAT)
+            self._fd = durable.open_lock(self._fs, self._path)
         except FileNotFoundError:
             durable.make_folders(self._fs, os.path.dirname(self._path))
-            self._fd = self._fs.open(self._path, os.O_RDWR | os.O_CREAT)
+            self._fd = durable.open_lock(self._fs, self._path)
         self._node = self._fs.stat_handle(self._fd).st_ino
 
     def is_unchanged(self) -> bool:

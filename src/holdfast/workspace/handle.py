@@ -145,8 +145,10 @@ class Handle:
 
         Events that no rule has to check can be passed directly.
         """
-        if op is not None and not (isinstance(op, str) and 0 < len(op) <= _OP_CAP):
-            raise Usage(f"An operation id is a text of 1 to {_OP_CAP} characters.")
+        if op is not None and not (
+            isinstance(op, str) and 0 < len(op) <= _OP_CAP and validation.is_one_line(op)
+        ):
+            raise Usage(f"An operation id is one line of 1 to {_OP_CAP} characters.")
         if self._update is not None:
             return self._deferred(self._update, rule, op)
         return self._append(rule, op, expect)

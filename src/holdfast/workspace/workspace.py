@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable
 from functools import lru_cache
 
-from holdfast.core import codec, concepts, ids, timestamps
+from holdfast.core import codec, concepts, ids, timestamps, validation
 from holdfast.core.hashing import blake2b
 from holdfast.core.ids import checked_name
 from holdfast.core.stream import PROJECT, last_part, owner, session_stream, user_stream
@@ -81,7 +81,7 @@ def open_workspace(
     if not target:
         target = discovery.find(os.getcwd())
     elif not is_url(target) and os.path.basename(os.path.normpath(target)) != discovery.FOLDER:
-        target = discovery.find(target)
+        target = discovery.find(target, told=True)
     # The repository around the workspace names the user; for a database, the one around the current folder.
     around = discovery.around(os.getcwd() if is_url(target) else os.path.dirname(os.path.abspath(target)))
     name = user or discovery.user_name(environment, around.repository)
@@ -135,6 +135,15 @@ class Workspace:
         self._presence: Presence | None = None
         self._faults: list[Fault] = []
         self._index: Index | None = None
+
+    @property
+    def by(self) -> str:
+        """The actor in every commit. One line: control characters become spaces."""
+        return self._by
+
+    @by.setter
+    def by(self, name: str) -> None:
+        self._by = validation.without_controls(name)
 
     @property
     def where(self) -> str:

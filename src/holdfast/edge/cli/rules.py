@@ -133,15 +133,22 @@ def _fact_add(arguments: argparse.Namespace) -> Output:
     return on_project(arguments, act)
 
 
+def _shown_check(check: Any) -> str:
+    """A check in one line. One that came from others may have any shape; `verify` refuses it."""
+    match check:
+        case {**kinds} if len(kinds) == 1:
+            kind, value = next(iter(kinds.items()))
+            path = value.get("path") if isinstance(value, dict) else value
+            return f"{clean(kind, 40)} {clean(path, 80)}"
+    return clean(check, 80)
+
+
 def _fact_list(arguments: argparse.Namespace) -> Output:
     def act(project: Project) -> Output:
         facts = list(project.peek().state["facts"]["open"].values())
         lines = []
         for entry in facts:
-            check = ""
-            if entry["check"]:
-                kind, value = next(iter(entry["check"].items()))
-                check = f"  [{kind} {clean(value['path'] if isinstance(value, dict) else value, 80)}]"
+            check = f"  [{_shown_check(entry['check'])}]" if entry["check"] else ""
             lines.append(f"{paint(entry['id'], 'bold')}  {clean(entry['text'])}{check}")
             lines += [
                 f"    {clean(place, 200)}" for place in standings(project.workspace, project.stream, entry)

@@ -81,6 +81,8 @@ class Part(Record):
     """The ids increase from line to line, as in every segment that only its writer touched."""
     torn: int
     """Bytes after the last line feed: a write in progress, or a torn tail."""
+    damaged: int = 0
+    """Lines that hold no commit; ``troubles`` names only the first of them."""
 
 
 UNREAD = Mark(0, 0, 0, "", "", codec.GENESIS, 0)
@@ -180,6 +182,12 @@ def folders_of(root: str, stream: str) -> list[str]:
     return [folder for folder in found if folder]
 
 
+MOST_TROUBLES = 100
+"""The most lines of a segment that are named as damaged."""
+_SHORTEST = codec.TAIL_LENGTH + codec.BY_AT
+"""No line of a commit is as short."""
+
+
 class Chain:
     """Verifies a segment's lines one by one and says which ones hold a commit."""
 
@@ -192,6 +200,16 @@ class Chain:
         self.rising = True
         """The last commit has a higher id than all before it."""
         self.troubles: list[Trouble] = []
+        self.damaged = 0
+
+    def is_garbage(self, piece: bytes) -> bool:
+        """Whether a line is too short for a commit, in a segment of which enough lines were named: millions of them
+        must not cost more than counting."""
+        if len(piece) >= _SHORTEST or len(self.troubles) < MOST_TROUBLES:
+            return False
+        self.sum = None
+        self.damaged += 1
+        return True
 
     def take(self, line: bytes, number: int) -> bool:
         """Whether the line holds a commit; problems are added to ``troubles``."""
@@ -217,7 +235,9 @@ class Chain:
         if what is None:
             return True  # the line before is unreadable
         whole = is_whole(line)
-        self.troubles.append(Trouble(number, what, kept=whole))
+        self.damaged += not whole
+        if len(self.troubles) < MOST_TROUBLES:
+            self.troubles.append(Trouble(number, what, kept=whole))
         return whole
 
 
@@ -249,6 +269,8 @@ def read_open_part(
             break
         number += 1
         offset += length
+        if chain.is_garbage(piece):
+            continue
         line = line_of(piece)
         if chain.take(line, number):
             if chain.rising:
@@ -267,7 +289,7 @@ def read_open_part(
     last_sum = chain.sum if chain.sum and good_offset == offset else ""
     new = Mark(offset, number, chain.lines, chain.first, chain.last, last_sum, changed)
     good = new._replace(offset=good_offset, rows=good_rows, sum=good_sum)
-    return Part(new, good, lines, chain.troubles, chain.ordered, torn)
+    return Part(new, good, lines, chain.troubles, chain.ordered, torn, chain.damaged)
 
 
 def _pieces(fs: FileSystem, fd: int, start: int, end: int) -> Iterator[tuple[bytes, int]]:

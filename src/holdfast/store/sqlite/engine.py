@@ -18,7 +18,7 @@ from holdfast.core.codec import GENESIS, decode, encode, fault_of, id_of, looks_
 from holdfast.core.stream import checked_note, checked_stream, flat
 from holdfast.core.timestamps import iso
 from holdfast.errors import Damaged, HoldfastError, Unavailable
-from holdfast.fs import posix
+from holdfast.fs import durable, posix
 from holdfast.fs.port import LOCK_EX, LOCK_UN, FileSystem
 from holdfast.store.numbered import check_expected, check_op, check_unchanged, closed, place_of, plan_wrote
 from holdfast.store.protocol import (
@@ -322,7 +322,7 @@ class SqliteStore:
     def _take_turn(self) -> None:
         try:
             if self._queue is None:
-                self._queue = self._fs.open(self._path + "-lock", os.O_RDWR | os.O_CREAT)
+                self._queue = durable.open_lock(self._fs, self._path + "-lock")
             self._fs.lock(self._queue, LOCK_EX)
         except OSError as error:
             raise database.unavailable(self._path + "-lock", error) from error

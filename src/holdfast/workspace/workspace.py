@@ -127,7 +127,8 @@ class Workspace:
         self.new_key: bytes | None = None
         self.written = ""
         """The stream of the last commit of this process; empty if there is none."""
-        self.by = str(secrets_filter.passed_value(self, checked_text(by, "actor", cap=NAME_CAP), "actor")[0])
+        actor = secrets_filter.passed_value(self, checked_text(by, "actor", cap=NAME_CAP), "actor")[0]
+        self._by = validation.without_controls(str(actor))
         self._stale: dict[str, Handle] = {}
         self._published = 0
         self._publishing = ThreadLock()

@@ -6,11 +6,11 @@ A local cache: if it is lost, something is delivered again.
 from __future__ import annotations
 
 import json
-import os
 
 from holdfast.core.hashing import blake2b
 from holdfast.typed import TYPE_CHECKING, Any, Self
 from holdfast.workspace.clock import wall_clock
+from holdfast.workspace.local_lock import LocalLock
 
 if TYPE_CHECKING:
     from holdfast.workspace.workspace import Workspace
@@ -30,26 +30,16 @@ class DeliveryLog:
     def __init__(self, workspace: Workspace, conversation: str) -> None:
         self._workspace = workspace
         self._name = digest(conversation)
-        self._lock = -1
+        self._lock = LocalLock(workspace.where, "hooks")
         self._load()
 
     def __enter__(self) -> Self:
-        from holdfast.fs import posix
-        from holdfast.fs.port import LOCK_EX
-
-        folder = os.path.join(self._workspace.where, "local", "hooks")
-        if os.path.isdir(folder):  # a store without folders has no lock: then something is delivered twice
-            self._lock = posix.open(os.path.join(folder, "lock"), os.O_RDWR | os.O_CREAT)
-            posix.lock(self._lock, LOCK_EX)
-            self._load()
+        self._lock.__enter__()
+        self._load()
         return self
 
     def __exit__(self, *_: object) -> None:
-        from holdfast.fs import posix
-
-        if self._lock >= 0:
-            posix.close(self._lock)
-            self._lock = -1
+        self._lock.__exit__()
 
     def _load(self) -> None:
         try:

@@ -163,6 +163,30 @@ def test_a_process_that_is_killed_leaves_an_index_that_continues(tmp_path: Path)
         check(workspace)
 
 
+@pytest.mark.parametrize("killed", [False, True])
+def test_an_index_that_several_processes_build_is_the_same(tmp_path: Path, killed: bool) -> None:
+    """Many new streams are read by several processes; if one of those is killed, the builder reads the rest itself."""
+    where = _filled(tmp_path, 60, 20)
+    program = (
+        "import holdfast, os, sys\n"
+        "from holdfast.index import reading\n"
+        "reading._FEWEST, reading._STREAMS, real = 2, 5, reading._prepared\n"
+        "def prepared(jobs):\n"
+        f"    if {killed} and jobs[0][2] > 20: os.kill(os.getpid(), 9)\n"
+        "    return real(jobs)\n"
+        "prepared.__qualname__ = prepared.__name__ = '_prepared'; prepared.__module__ = reading.__name__\n"
+        "reading._prepared = prepared\n"
+        "with holdfast.open(sys.argv[1]) as w:\n"
+        "    held = w.index.catch_up()\n"
+        "    assert reading.can_share([None, None])\n"
+        "    print(held.commits)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, where], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout.strip()) == (0, str(60 * 4)), done.stderr
+    with holdfast.open(where) as workspace:
+        check(workspace)
+
+
 def test_several_processes_catch_up_at_once(tmp_path: Path) -> None:
     """Processes that catch up at the same time, while another one writes, all succeed, and the index is right."""
     where = _filled(tmp_path, 30, 30)

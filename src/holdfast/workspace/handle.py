@@ -320,9 +320,9 @@ class Handle:
         limit: int = 20,
     ) -> models.SearchResult:
         """The best matches in this stream; see ``Workspace.search``, which looks into all of them."""
-        from holdfast.workspace.searching import search_all
+        from holdfast.workspace.searching import find, result_of
 
-        return search_all(
+        found = find(
             self.workspace,
             words,
             self.stream,
@@ -334,6 +334,7 @@ class Handle:
             path=path,
             limit=limit,
         )
+        return result_of(found)
 
     def anchored(self, at: Iterable[str]) -> list[dict[str, Any]]:
         """Internal: the anchors that texts name, as they are now."""

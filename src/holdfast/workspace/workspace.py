@@ -393,9 +393,9 @@ class Workspace:
         several of decision, task, note, fact and so on; ``since`` and ``until`` are timestamps or ages such as 7d;
         ``path`` is a file that the text names.
         """
-        from holdfast.workspace.searching import search_all
+        from holdfast.workspace.searching import find, result_of
 
-        return search_all(
+        found = find(
             self,
             words,
             self.session(session).stream if session is not None else None,
@@ -408,6 +408,7 @@ class Workspace:
             path=path,
             limit=limit,
         )
+        return result_of(found)
 
     def recover(self) -> list[Unsettled]:
         """Every decision with no outcome, over all sessions and the project, oldest first."""

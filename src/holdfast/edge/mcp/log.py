@@ -7,10 +7,11 @@ import json
 from holdfast.core.codec import Commit
 from holdfast.edge.mcp.wire import Json
 from holdfast.errors import NoSession
+from holdfast.index.search import Found
 from holdfast.typed import Any
 from holdfast.views.fence import fenced, origin
 from holdfast.workspace.history import find_thing, log_page
-from holdfast.workspace.models import Hit
+from holdfast.workspace.searching import find
 from holdfast.workspace.session import Session
 from holdfast.workspace.workspace import Workspace
 
@@ -19,7 +20,7 @@ SHORT, FULL = 300, 4_000
 """Characters per event in a search result, and in a result about one id."""
 RESULT_CAP = 40_000
 """Characters of a result about one id: clients truncate longer ones."""
-_FILTERS = ("kind", "session", "by", "since", "path")
+_FILTERS = ("kind", "by", "since", "path")
 _MOST_MISSING = 5
 PAGE = 50
 """Commits per page of the log."""
@@ -42,29 +43,30 @@ def about(session: Session, short_id: str, limit: int) -> Json:
 def search(workspace: Workspace, given: Json) -> Json:
     """The best matches over all sessions, or in one of them, each as fenced text with its origin."""
     filters: Json = {name: given[name] for name in _FILTERS if name in given}
-    if not filters and not given.get("text", "").strip():
+    stream = workspace.session(given["session"]).stream if "session" in given else None
+    if not filters and stream is None and not given.get("text", "").strip():
         filters["until"] = "0s"  # everything, newest first
-    found = workspace.search(given.get("text", ""), limit=given.get("limit", LIMIT), **filters)
-    if not found.sessions and not found.hits:
+    limit = given.get("limit", LIMIT)
+    (hits, total, _, some), held = find(workspace, given.get("text", ""), stream, limit=limit, **filters)
+    if not held.sessions and not hits:
         raise NoSession()
-    sessions = f"{found.sessions:,} session{'s' if found.sessions != 1 else ''}"
-    missing = [f"{stream}: {why}" for stream, why in found.unreadable[:_MOST_MISSING]]
-    if found.behind:
-        missing.append(f"changes in {found.behind:,} streams, which another process is indexing now")
+    missing = [f"{stream}: {why}" for stream, why in held.unreadable[:_MOST_MISSING]]
+    if held.behind:
+        missing.append(f"changes in {held.behind:,} streams, which another process is indexing now")
+    sessions = f"{held.sessions:,} session{'s' if held.sessions != 1 else ''}"
     return {
-        "events": [_hit(hit) for hit in found.hits],
-        "total": found.total,
-        "looked": f"{found.commits:,} commits of {sessions}, archive included",
-        **({"partial": True} if found.some else {}),
+        "events": [_hit(hit) for hit in hits],
+        "total": total,
+        "looked": f"{held.commits:,} commits of {sessions}, archive included",
+        **({"partial": True} if some else {}),
         **({"missing": missing} if missing else {}),
     }
 
 
-def _hit(hit: Hit) -> Json:
-    said = {"at": hit.at.isoformat(timespec="milliseconds").replace("+00:00", "Z"), "by": hit.by}
-    said["origin"] = hit.origin
+def _hit(hit: Found) -> Json:
+    said = hit._asdict()
     return {
-        "at": said["at"],
+        "at": hit.at,
         "by": fenced(hit.by, 60)[1:-1],
         "origin": hit.origin,
         "type": hit.kind,

@@ -152,14 +152,14 @@ def test_the_catalogue_is_the_menu(project: Path, capsys: pytest.CaptureFixture[
     assert set(seen) == set(actions._CALLS)
 
 
-def test_the_habits_work(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_guidelines_work(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Every command in the agents' instructions works, in order, in a real workspace."""
     assert main(["start", "ship it"]) == 0
-    for habit in guidance.HABITS:
-        words = shlex.split(habit.command.replace(" ID ", " D-1 "))
+    for guideline in guidance.GUIDELINES:
+        words = shlex.split(guideline.command.replace(" ID ", " D-1 "))
         assert words[0] == "holdfast"
         assert words[1] in COMMANDS
-        assert main(words[1:]) == 0, (habit.command, capsys.readouterr())
+        assert main(words[1:]) == 0, (guideline.command, capsys.readouterr())
 
 
 @pytest.mark.parametrize("text", ["Is it so?", "-x is no option; $(reboot) `id`", "a 'quoted' \"word\""])

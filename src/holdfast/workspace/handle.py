@@ -187,8 +187,8 @@ class Handle:
         if isinstance(rule, list):
             self._prepared(rule, op, _NONE)
         else:
-            judge = rule
-            self._look(lambda state: judge(state, Mint(state, state["starter"], {})))
+            check = rule
+            self._look(lambda state: check(state, Mint(state, state["starter"], {})))
         update.handle, update.rule, update.op = self, rule, op
         return update.receipt
 

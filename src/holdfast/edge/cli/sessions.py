@@ -341,9 +341,9 @@ def _archived(workspace: Workspace, user: str | None, limit: int) -> tuple[list[
 
 
 def _everywhere(workspace: Workspace, user: str | None, limit: int) -> Output:
-    from holdfast.workspace.session_discovery import everywhere
+    from holdfast.workspace.session_discovery import all_sessions
 
-    found = [row for row in everywhere(workspace) if user in (None, row["user"])]
+    found = [row for row in all_sessions(workspace) if user in (None, row["user"])]
     rows = found[:limit]
     for row in rows:
         row["goal"] = _goal(workspace, row) if "here" in row["places"] else None

@@ -102,6 +102,8 @@ def _is_one(anchor: object) -> bool:
     kind = next((kind for kind in KINDS if kind in anchor), None)
     if kind is None or not set(anchor) <= _KEYS["branch" if "branch" in anchor else kind]:
         return False
+    if kind == "package" and "version" not in anchor:
+        return False
     span = anchor.get("lines")
     if span is not None and not (
         isinstance(span, list)

@@ -144,7 +144,7 @@ def _entries(
     entries = parts.opened(state, name)
     lines = [f"- {inline(entry['id'])}: {say(entry)}" for entry in entries[:LISTED]]
     if len(entries) > LISTED:
-        lines.append(f"- {len(entries) - LISTED:,} more: `{command}`")
+        lines += ["", f"{len(entries) - LISTED:,} more: `{command}`"]
     return _section(title, lines)
 
 

@@ -106,9 +106,7 @@ HEALING = [Protocol(function.__name__, function) for function in (heal_removed, 
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
 def test_no_cut_during_upkeep_loses_a_commit(protocol: Protocol) -> None:
     """Whichever parts of it reached the disk, what was acknowledged and not pruned is there."""
-    checked, _ = check_protocol(
-        protocol, seed=scale.seed(), limit=scale.scaled(5), again=1, most=scale.scaled(120)
-    )
+    checked, _ = check_protocol(protocol, seed=scale.seed(), limit=scale.scaled(5), most=scale.scaled(120))
     assert checked.states > 50
 
 

@@ -22,7 +22,7 @@ from holdfast.testing.crash.states import scratch_base
 
 _SHUTDOWN = 0x8004587D  # FS_IOC_SHUTDOWN, of ext4 and xfs
 _NO_LOG_FLUSH = 2  # without writing the journal in memory
-_LAZY = 2  # MNT_DETACH
+LAZY = 2  # MNT_DETACH
 
 
 _SMALLEST = {"ext4": 2 << 20, "xfs": 300 << 20, "btrfs": 48 << 20}
@@ -66,7 +66,7 @@ def _remove_leftovers() -> None:
         if not name.startswith(_PREFIX) or not owner.isdigit() or os.path.exists(f"/proc/{owner}"):
             continue
         folder = os.path.join(base, name)
-        ctypes.CDLL(None).umount2(os.path.join(folder, "mount").encode(), _LAZY)
+        ctypes.CDLL(None).umount2(os.path.join(folder, "mount").encode(), LAZY)
         with contextlib.suppress(subprocess.CalledProcessError):
             for line in _run("losetup", "--associated", os.path.join(folder, "image")).splitlines():
                 _run("losetup", "--detach", line.split(":")[0])
@@ -106,12 +106,12 @@ class LoopDisk:
         try:
             os.mkdir(self.top)
             if copied:
-                shutil.copyfile(copied, self.image)
+                copy_sparse(copied, self.image)
             else:
                 with open(self.image, "wb") as file:
                     file.truncate(max(size, _SMALLEST[kind]))
                 _run(f"mkfs.{kind}", *_options(kind, inodes, features), self.image)
-            self.device = _run("losetup", "--find", "--show", self.image).strip()
+            self.attach(self.image)
         except BaseException:
             self.close()
             raise
@@ -121,6 +121,17 @@ class LoopDisk:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def attach(self, image: str) -> None:
+        """Make a device of an image."""
+        self.device = _run("losetup", "--find", "--show", image).strip()
+
+    def detach(self) -> None:
+        """Give the device back."""
+        if self.device:
+            with contextlib.suppress(subprocess.CalledProcessError):
+                _run("losetup", "--detach", self.device)
+            self.device = ""
 
     def swap(self, image: str) -> None:
         """Put another image behind the same device. The disk is not mounted."""
@@ -162,12 +173,14 @@ class LoopDisk:
             try:
                 self.unmount()
             except OSError:
-                self._libc.umount2(self.top.encode(), _LAZY)
-        if self.device:
-            with contextlib.suppress(subprocess.CalledProcessError):
-                _run("losetup", "--detach", self.device)
-            self.device = ""
+                self._libc.umount2(self.top.encode(), LAZY)
+        self.detach()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def copy_sparse(source: str, target: str) -> None:
+    """Copy an image; what it does not use takes no space."""
+    _run("cp", "--sparse=always", source, target)
 
 
 def missing_overlay() -> str:
@@ -199,7 +212,7 @@ def overlay(lower: str, upper: str, top: str) -> Iterator[None]:
     try:
         yield
     finally:
-        libc.umount2(top.encode(), _LAZY)
+        libc.umount2(top.encode(), LAZY)
 
 
 def snapshot(volume: str, target: str) -> None:

@@ -26,6 +26,8 @@ from holdfast.testing.processes import Pipe, kill, spawn
 
 MODES = ("", "noauto_da_alloc", "data=writeback")
 """ext4 with default options, without auto_da_alloc, and with data=writeback."""
+OTHERS = ("xfs", "ext4:data=journal", "xfs:wsync", "ext4:journal_checksum,nodelalloc")
+"""Other file systems with a shutdown ioctl, and other options: a file system, and its options after a colon."""
 
 _ROUNDS_PER_PLACE = 25
 _PATIENCE = 60
@@ -52,12 +54,17 @@ def power_cuts(open_at: OpenAt, mode: str, cuts: int, seed: int, *, writers: int
     rng = random.Random(f"{seed} {mode}")
     total = survivors = 0
     known: list[Acknowledged] = []
-    with LoopDisk() as disk:
+    kind, _, options = mode.partition(":")
+    if kind in ("xfs", "ext4"):
+        mode = options
+    else:
+        kind = "ext4"
+    with LoopDisk(kind) as disk:
         for number in range(cuts):
             if number % _ROUNDS_PER_PLACE == 0:
                 known.clear()
                 _fresh_place(disk, mode)
-            where = f"mode {mode or 'default'}, seed {seed}, cut {number + 1}"
+            where = f"{kind}, mode {mode or 'default'}, seed {seed}, cut {number + 1}"
             stream = f"sessions/kim/2026-01-15-{number % _ROUNDS_PER_PLACE // 5:08d}"
             with _mounted(disk, mode):
                 said = _work_until_cut(disk, open_at, stream, number, rng, writers)

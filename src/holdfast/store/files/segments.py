@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import os
+import time
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
@@ -184,6 +185,10 @@ def folders_of(root: str, stream: str) -> list[str]:
 
 MOST_TROUBLES = 100
 """The most lines of a segment that are named as damaged."""
+MOST_YEARS = 100
+"""How far in the future an id may be. Clocks differ by less, and as time passes, ids have room to go on."""
+_SURELY_PAST = "0200"
+"""Ids below, up to the year 2039, need no look at the clock."""
 _SHORTEST = codec.TAIL_LENGTH + codec.BY_AT
 """No line of a commit is as short."""
 
@@ -218,8 +223,11 @@ class Chain:
             self.sum = None
             return False
         self.sum = following or codec.sum_of(line)
-        self.lines += 1
         commit_id = codec.id_of(line)
+        if commit_id >= _SURELY_PAST and is_too_late(commit_id):
+            self._name(number, f"its id is more than {MOST_YEARS} years in the future", kept=False)
+            return False
+        self.lines += 1
         self.rising = commit_id > self.last
         if self.rising:
             self.last = commit_id
@@ -235,10 +243,13 @@ class Chain:
         if what is None:
             return True  # the line before is unreadable
         whole = is_whole(line)
-        self.damaged += not whole
-        if len(self.troubles) < MOST_TROUBLES:
-            self.troubles.append(Trouble(number, what, kept=whole))
+        self._name(number, what, kept=whole)
         return whole
+
+    def _name(self, number: int, what: str, *, kept: bool) -> None:
+        self.damaged += not kept
+        if len(self.troubles) < MOST_TROUBLES:
+            self.troubles.append(Trouble(number, what, kept=kept))
 
 
 def read_part(fs: FileSystem, path: str, mark: Mark, *, collect: bool = True) -> Part:
@@ -392,7 +403,16 @@ def backward(fs: FileSystem, path: str, chunk: int = 1 << 16) -> Iterator[bytes]
 
 def is_whole(line: bytes) -> bool:
     """Whether a line holds a commit, from the line alone."""
-    return codec.looks_right(line) and codec.fault_of(line, None) is None
+    if not codec.looks_right(line) or codec.fault_of(line, None) is not None:
+        return False
+    commit_id = codec.id_of(line)
+    return commit_id < _SURELY_PAST or not is_too_late(commit_id)
+
+
+def is_too_late(commit_id: str) -> bool:
+    """Whether an id is so far in the future that no clock can be the reason. Every writer goes on after the latest id
+    that it has read: after the last possible one nobody could write any more."""
+    return ids.milliseconds(commit_id) > time.time() * 1000 + MOST_YEARS * 365 * 86_400_000
 
 
 def whole_lines(data: bytes) -> list[bytes]:

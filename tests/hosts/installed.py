@@ -126,6 +126,18 @@ def one_turn(at: Installed) -> Run:
     return run
 
 
+def a_missing_program(at: Installed) -> Run:
+    """Our settings on a machine without holdfast: a turn succeeds, and nobody is told of hooks that failed."""
+    (at.folder / "bin" / "holdfast").unlink()
+    folders = at.host.extra_env["PATH"].split(os.pathsep)
+    at.host.extra_env["PATH"] = os.pathsep.join(f for f in folders if not (Path(f) / "holdfast").exists())
+    run = at.host.turn("please go on with the tables")
+    assert run.status == 0, run.stderr[-2000:]
+    assert run.saw("please go on with the tables")
+    assert "hook" not in run.stderr.lower(), run.stderr[-2000:]
+    return run
+
+
 def tools_are_captured(at: Installed) -> None:
     """A fresh project: the prompt starts a session, an edited file becomes a reference, a failure an error."""
     host = at.host

@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Callable
 
 from holdfast.core import ids
+from holdfast.core.stream import last_part
 from holdfast.errors import HoldfastError
 from holdfast.index.database import add_indexes, is_busy
 from holdfast.index.reading import Job, can_share, kind_of, parts, shared
@@ -37,14 +38,17 @@ class Coverage(Record):
     """Streams that could not be read, and why."""
 
 
-def catch_up(db: sqlite3.Connection, store: Store, progress: Progress | None = None) -> int:
-    """Read everything that is new; returns how many streams were left because another process is writing."""
+def catch_up(
+    db: sqlite3.Connection, store: Store, progress: Progress | None = None, most: int | None = None
+) -> int:
+    """Read everything that is new, or the newest sessions until ``most`` commits are read; returns how many streams
+    were left, also because another process is writing."""
     known = _stamps(db)
     changed, gone = _changes(store, known)
     if not changed and not gone:
         return 0
     try:
-        _Catching(db, store, progress).run(changed, gone)
+        return _Catching(db, store, progress).run(changed, gone, most)
     except sqlite3.OperationalError as error:
         if not is_busy(error):
             raise
@@ -53,7 +57,6 @@ def catch_up(db: sqlite3.Connection, store: Store, progress: Progress | None = N
     finally:
         if db.in_transaction:
             db.execute("ROLLBACK")
-    return 0
 
 
 def behind(db: sqlite3.Connection, store: Store) -> int:
@@ -94,7 +97,8 @@ class _Catching:
         self._written = 0
         """Commits that are written in this transaction."""
 
-    def run(self, changed: dict[str, str], gone: list[str]) -> None:
+    def run(self, changed: dict[str, str], gone: list[str], most: int | None) -> int:
+        """Returns how many streams are left."""
         db = self._db
         first = not db.execute("SELECT 1 FROM streams LIMIT 1").fetchone()
         db.execute("BEGIN IMMEDIATE")
@@ -104,16 +108,23 @@ class _Catching:
         if first and not known:
             # Few, large parts: merging them as usual would cost more than all the rest.
             db.execute("INSERT INTO search (search, rank) VALUES ('hashsize', 16777216)")
-            built = self._build(changed)
-        for done, (name, stamp) in enumerate(changed.items()):
+            built = self._build(changed) if most is None else built
+        names = sorted(changed, key=last_part, reverse=True) if most is not None else list(changed)
+        read = left = 0
+        for done, name in enumerate(names):
+            if most is not None and read >= most:
+                left = len(names) - done
+                break
+            stamp = changed[name]
             if name not in built and (not stamp or known.get(name) != stamp):
-                self._progress(done, len(changed))
-                self._read(name, stamp)
+                self._progress(done, len(names))
+                read += self._read(name, stamp)
                 self._commit()
         self._writer.flush()
         add_indexes(db)
         db.execute("COMMIT")
-        self._progress(len(changed), len(changed))
+        self._progress(len(names), len(names))
+        return left
 
     def _build(self, changed: dict[str, str]) -> set[str]:
         """Read new streams in several processes, if that is worth it; returns those that are done."""
@@ -144,8 +155,9 @@ class _Catching:
             delete_rows(self._db, number)
             self._db.execute("DELETE FROM streams WHERE stream = ?", (number,))
 
-    def _read(self, name: str, stamp: str) -> None:
-        db, writer = self._db, self._writer
+    def _read(self, name: str, stamp: str) -> int:
+        """Returns how many commits were read."""
+        db, writer, read = self._db, self._writer, 0
         found = db.execute("SELECT stream, cursor, state FROM streams WHERE name = ?", (name,)).fetchone()
         number, cursor, state = found or (_reserve(db, name), "null", "")
         try:
@@ -156,12 +168,14 @@ class _Catching:
                 elif part.rows.texts or part.rows.entries:
                     writer.add_texts(part.rows)
                 writer.add(part.found, len(part.rows.commits))
+                read += len(part.rows.commits)
                 if not part.last:
                     writer.flush()
         except HoldfastError as error:
             writer.flush()
             delete_rows(db, number)
             db.execute(_UNREADABLE, (error.message, number))
+        return read
 
 
 _UNSETTLED = "?"

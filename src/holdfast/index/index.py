@@ -75,6 +75,11 @@ class Index:
 
         return self._ask(ask)
 
+    def glance(self, act: Callable[[sqlite3.Connection], T], *, most: int) -> T:
+        """Run ``act`` on the index after reading at most about ``most`` new commits: for answers that may lack the
+        newest, and must not take long."""
+        return self._ask(lambda db, _: act(db), most)
+
     def streams_with(self, table: str, status: str) -> list[str] | None:
         """The live streams that have an entry with this status; None if the index is not complete."""
 
@@ -120,11 +125,11 @@ class Index:
                 except sqlite3.Error:
                     pass
 
-    def _ask(self, question: Callable[[sqlite3.Connection, int], T]) -> T:
+    def _ask(self, question: Callable[[sqlite3.Connection, int], T], most: int | None = None) -> T:
         """Catch up and answer. A damaged index is made again, once."""
         with self._lock:
             try:
-                return self._answer(question)
+                return self._answer(question, most)
             except HoldfastError:
                 raise
             except sqlite3.Error as error:
@@ -132,14 +137,14 @@ class Index:
                     raise _could_not(error) from error
                 self.delete()
             try:
-                return self._answer(question)
+                return self._answer(question, most)
             except sqlite3.Error as error:
                 raise _could_not(error) from error
 
-    def _answer(self, question: Callable[[sqlite3.Connection, int], T]) -> T:
+    def _answer(self, question: Callable[[sqlite3.Connection, int], T], most: int | None) -> T:
         db = self._connected()
         try:
-            left = catch_up(db, self._store, self.progress)
+            left = catch_up(db, self._store, self.progress, most)
         except BaseException:
             self.close()  # it may be in the middle of a transaction
             raise

@@ -203,6 +203,15 @@ class FilesStore(FilesEngine):
         except OSError as error:
             raise translate_oserror(error, path) from error
 
+    def settle_text(self, path: str) -> bool:
+        """Settle the text of a long message that a merge left in conflict; False if it is no such text."""
+        from holdfast.recovery import message_texts
+
+        try:
+            return message_texts.settle(self._place, path)
+        except OSError as error:
+            raise translate_oserror(error, path) from error
+
     def restore_segment(self, stream: str, where: str) -> Fault | None:
         """Add what any version of a segment in git has to it; None if that is nothing."""
         from holdfast.recovery import restore

@@ -297,6 +297,9 @@ class GitBacked(Attachments, Protocol):
     def put_back(self, path: str) -> list[str]:
         """Move a file that a merge put into another session's folder back to where it was added."""
 
+    def settle_text(self, path: str) -> bool:
+        """Settle the text of a long message that a merge left in conflict; False if it is no such text."""
+
     def restore_segment(self, stream: str, where: str) -> Fault | None:
         """Add what any version of a segment in git has to it; None if that is nothing."""
 

@@ -101,14 +101,16 @@ TOOLS = (
     ),
     Tool(
         "decide",
-        "Record a decision BEFORE you act on it: when this returns, it is durable. Then act, then settle it.",
+        "Record a decision: when this returns, it is durable. If you act on it now, say so in action BEFORE you act, "
+        "and settle it afterwards; without action it is a choice, which needs no outcome.",
         {
             "text": _text("what was decided"),
             "because": _text("why"),
-            "action": _text("what you will do now"),
+            "action": _text("what you will do now; settle it afterwards"),
             "alternatives": _texts("rejected alternatives"),
             "revisit_when": _text(),
             "supersedes": _text("id of a decision"),
+            "at": _texts("places it is about: src/db.py:40-60, commit:SHA"),
             "op": _text("idempotency key: a repeated call is one commit"),
             **_SESSION,
         },

@@ -285,9 +285,9 @@ COMMANDS = {
         _sql_arguments,
         _sql,
         (
-            'holdfast sql "select session, id, text from decisions join sessions using (stream)"',
-            'holdfast sql "select type, count(*) from events group by type order by 2 desc" --csv',
-            "holdfast sql \"select name from sqlite_master where type = 'table'\" --json",
+            'holdfast sql "select id, text, outcome from decisions order by at"',
+            'holdfast sql "select type, count(*) from events group by 1" --csv',
+            "holdfast sql \"select name from sqlite_master where type = 'table'\"",
         ),
         details="Its tables and columns are described in docs/reference/index.md.",
     ),

@@ -218,7 +218,8 @@ def _rebuild(arguments: argparse.Namespace) -> Output:
 
 def _covered(workspace: Workspace, held: Coverage, done: str = "") -> Output:
     path = workspace.index.path
-    size = os.path.getsize(path) if path and os.path.exists(path) else 0
+    files = [path, f"{path}-wal"] if path else []
+    size = sum(os.path.getsize(file) for file in files if os.path.exists(file))
     lines = [
         f"{done}{plural(held.commits, 'commit')} of {plural(held.sessions, 'session')} ({held.archived:,} archived)",
         f"  {clean(path) or 'in memory'}, {size:,} bytes",

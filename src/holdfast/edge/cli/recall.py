@@ -78,7 +78,7 @@ def _hit_text(hit: Found, now: int) -> str:
     where = hit.session or hit.stream
     name = " ".join(filter(None, [hit.kind, hit.id and clean(hit.id, 60), hit.status and f"({hit.status})"]))
     head = f"{paint(name, 'cyan')}  {where}  {when(hit.at)} ({age(hit.at, now)})  by {clean(hit.by, 40)}"
-    return f"{fit(head)}\n    {_marked(hit)}"
+    return f"{fit(head)}\n  > {_marked(hit)}"
 
 
 def _marked(hit: Found) -> str:

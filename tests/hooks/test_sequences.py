@@ -466,3 +466,14 @@ def test_decisions_of_another_agent_come_with_the_next_prompt(started: Path, cal
     assert "Use TOML" not in said
     prompt = claude(started, "UserPromptSubmit", "one", prompt="and on", prompt_id="8")
     assert "Use WAL" not in context("claude", call("claude", prompt))
+
+
+def test_orders_that_the_host_shows_are_not_repeated(started: Path, call: Call) -> None:
+    """A standing order that is in the file of instructions which the host loads is not in the brief as well."""
+    with holdfast.open() as workspace:
+        workspace.project.order("Never push to main")
+        workspace.project.order("Ask before deleting")
+    (started / "AGENTS.md").write_text("- Never push to main\n")
+    said = context("codex", call("codex", fixture("codex", "SessionStart-startup", started)))
+    assert "Ask before deleting" in said
+    assert "Never push to main" not in said

@@ -31,15 +31,16 @@ class Handover(Record):
     """Files that could not be updated, and why. The handoff itself is committed."""
 
 
-def make_brief(session: Session, budget: int | None = None) -> Brief:
-    """The brief from which a new agent can continue."""
+def make_brief(session: Session, budget: int | None = None, *, shown: str = "") -> Brief:
+    """The brief from which a new agent can continue; without standing orders that are in ``shown``, which the agent
+    has already."""
     from holdfast.core.tokens import estimate
     from holdfast.views import brief
     from holdfast.workspace.recall import known_for
 
     return brief.brief(
         session.peek().state,
-        known_for(session),
+        known_for(session, shown),
         count=estimate,
         budget=brief.DEFAULT if budget is None else budget,
         alerts=alerts(session),

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 FRESH = "holdfast stores the memory of this project in .state/. No session is open: the first prompt starts one.\n"
 HOW = (
-    "Record what you decide with the MCP tool `decide`, or `holdfast decide TEXT --because WHY`. If you act on it, give "
-    "the action first (`--action WHAT`), and afterwards the outcome: `settle`, or `holdfast settle ID OUTCOME`. "
+    "Record what you decide with the MCP tool `decide`, or `holdfast decide TEXT --because WHY`. If you act on it, "
+    "give the action first (`--action WHAT`), and afterwards the outcome: `settle`, or `holdfast settle ID OUTCOME`. "
     "What other sessions decided: `search`, or `holdfast search WORDS`.\n"
 )
 AWAY_MS = 1_800_000

@@ -18,7 +18,7 @@ from holdfast.typed import Any
 EVENTS = {"decision.made": 1, "decision.settled": 1}
 STEPS: dict[Any, Any] = {}
 MAX_OPEN = 1000
-CLOSED = 50
+CLOSED = 25
 """Decisions, settled or choices, that the state keeps; the log has all."""
 RIVALS = 10
 LINKS = {"loop": ("loops", "LOOP"), "task": ("tasks", "T"), "risk": ("risks", "R")}

@@ -133,7 +133,7 @@ class Decision(Entry):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decisions(Collection[Decision]):
-    """Decisions: ``open`` are the unsettled ones, ``recent`` the last fifty others, settled or choices."""
+    """Decisions: ``open`` are the unsettled ones, ``recent`` the last twenty-five others, settled or choices."""
 
     failed: int
     """How many of the settled ones failed."""

@@ -7,9 +7,10 @@ import os
 import sys
 from collections.abc import Callable, Collection
 
-from holdfast.edge.render import columns
+from holdfast.edge.render import columns, printable
 from holdfast.errors import HoldfastError, Usage
 from holdfast.typed import TYPE_CHECKING, Any, NoReturn, Record
+from holdfast.views.markdown import visible_json
 
 if TYPE_CHECKING:
     from holdfast.store.protocol import Fault
@@ -25,6 +26,8 @@ class Output(Record):
     text: str
     data: dict[str, Any]
     status: int = 0
+    exact: bool = False
+    """The text is a file's: a pipe gets it as it is. A terminal does not."""
 
 
 class Command(Record):
@@ -262,7 +265,8 @@ def run(name: str, command: Command, given: list[str]) -> int:
     if arguments.json:
         _print(as_text({"ok": output.status == 0, **output.data}))
     elif output.text:
-        _print(output.text.rstrip("\n") + "\n")
+        exact = output.exact and not sys.stdout.isatty()
+        _print((output.text if exact else printable(output.text)).rstrip("\n") + "\n")
     return output.status
 
 
@@ -331,7 +335,8 @@ def _warn(faults: list[Fault]) -> None:
         from holdfast.edge.cli import hints
 
         for fault in faults:
-            sys.stderr.write(f"holdfast: {fault.where}: {fault.what}; {hints.text(fault.action)}.\n")
+            said = f"holdfast: {fault.where}: {fault.what}; {hints.text(fault.action)}."
+            sys.stderr.write(printable(said).replace("\n", " ") + "\n")
 
 
 def at_work(session: Session) -> None:
@@ -360,9 +365,23 @@ def at_least(least: int) -> Callable[[str], int]:
     return whole_number
 
 
+def typed_time(text: str) -> str:
+    """The time that a person typed: local, as times are shown, unless it ends with Z or is a span back."""
+    from holdfast.core import timestamps
+    from holdfast.workspace.clock import wall_clock
+
+    parsed = timestamps.parse(text, wall_clock())
+    if text.strip()[:4].isdecimal() and "-" in text and not text.strip().endswith("Z"):
+        import time
+
+        local = time.gmtime(parsed // 1000)
+        parsed = int(time.mktime((*local[:8], -1))) * 1000 + parsed % 1000
+    return timestamps.iso(parsed)
+
+
 def as_text(data: dict[str, Any]) -> str:
     """A JSON object in one line; characters that the output encoding lacks are escaped."""
     import json
 
     plain = (getattr(sys.stdout, "encoding", None) or "utf-8").lower() not in ("utf-8", "utf8")
-    return json.dumps(data, ensure_ascii=plain) + "\n"
+    return visible_json(json.dumps(data, ensure_ascii=plain)) + "\n"

@@ -24,23 +24,26 @@ def _handoff(arguments: argparse.Namespace) -> Output:
         lines = [f"Recorded {short_id}{where}.", "To claim it: holdfast resume --claim"]
         lines += [*(paint(clean(warning), "yellow") for warning in left.warnings)]
         if not left.path:
-            lines += ["", clean(left.text)]
+            lines += ["", left.text]
         return done("\n".join(lines), left.receipt, path=left.path, warnings=left.warnings)
 
     return on_session(arguments, act)
 
 
 def _view_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", help="STATE.md, state.json, LOOPS.md, CONTEXT.md, handoff or continue")
+    parser.add_argument(
+        "name", help="STATE.md, state.json, DECISIONS.md, LOOPS.md, CONTEXT.md, handoff or continue"
+    )
     parser.add_argument("--write", action="store_true", help="also write it into the session's folder")
 
 
 def _view(arguments: argparse.Namespace) -> Output:
-    from holdfast.views import pages, state_json, state_md
+    from holdfast.views import decisions_md, pages, state_json, state_md
 
     renders = {
         "state.md": ("STATE.md", state_md.render),
         "state.json": ("state.json", state_json.render),
+        "decisions.md": ("DECISIONS.md", decisions_md.render),
         "loops.md": ("LOOPS.md", pages.loops_md),
         "context.md": ("CONTEXT.md", pages.context_md),
         "handoff": ("", pages.handoff_md),
@@ -59,7 +62,7 @@ def _view(arguments: argparse.Namespace) -> Output:
             if not name:
                 raise Usage("`holdfast handoff` and `holdfast pause` write that view.")
             session.workspace.store.put(f"{session.stream}/{name}", text.encode())
-        return Output(clean(text), {"session": session.id, "view": name or wanted, "text": text})
+        return Output(text, {"session": session.id, "view": name or wanted, "text": text})
 
     return on_session(arguments, act, publish=False)
 

@@ -65,7 +65,7 @@ def _stands(session: Session) -> Output:
 def _status_text(session: Session, shown: dict[str, Any]) -> str:
     version = session.peek().version
     head = [
-        paint(clean(shown["goal"], 300), "bold"),
+        f"goal     {paint(clean(shown['goal'], 300), 'bold')}",
         f"session  {session.user}/{session.id}, version {version}, "
         f"{'archived' if shown['archived_at'] else clean(shown['status'], 40)}",
     ]
@@ -74,12 +74,21 @@ def _status_text(session: Session, shown: dict[str, Any]) -> str:
     return "\n".join([*map(fit, head), *_warnings(session, shown), *map(fit, rest)])
 
 
+_SHOWN_FAULTS = 20
+"""The most faults that `status` names."""
+
+
 def _warnings(session: Session, shown: dict[str, Any]) -> list[str]:
     """Damage and contested values: never truncated, however narrow the terminal is."""
     lines = []
-    for fault in session.peek().faults:
+    faults = session.peek().faults
+    for fault in faults[:_SHOWN_FAULTS]:
         lines.append(
             paint(f"damaged  {clean(fault.where)}: {clean(fault.what)}; see `holdfast doctor`", "red")
+        )
+    if len(faults) > _SHOWN_FAULTS:
+        lines.append(
+            paint(f"damaged  {len(faults) - _SHOWN_FAULTS:,} more lines; see `holdfast doctor`", "red")
         )
     for contest in shown["contested"]:
         rivals = ", ".join(f"{clean(r['value'], 60)} (by {clean(r['by'], 30)})" for r in contest["rivals"])
@@ -92,14 +101,17 @@ def _decision_lines(shown: dict[str, Any]) -> list[str]:
     decisions = shown["decisions"]
     if not decisions["made"]:
         return []
-    counted = f"{plural(decisions['made'], 'decision')}, {decisions['settled']:,} settled"
+    counts = [plural(decisions["made"], "decision")]
+    counts += [f"{decisions['settled']:,} settled"] if decisions["settled"] else []
+    counts += [f"{decisions['unsettled_count']:,} unsettled"] if decisions["unsettled_count"] else []
     return [
-        f"decided  {counted}, {decisions['unsettled_count']:,} unsettled",
+        f"decided  {', '.join(counts)}",
         *_things(decisions["unsettled"], decisions["unsettled_count"], "text", "holdfast recover"),
     ]
 
 
 _OPEN = (
+    ("tasks", "tasks", "title", "holdfast task list"),
     ("blockers", "blocked", "text", "holdfast blocker list"),
     ("next_actions", "next", "text", "holdfast next list"),
     ("loops", "loops", "title", "holdfast loop list"),
@@ -338,9 +350,9 @@ def _archived(workspace: Workspace, user: str | None, limit: int) -> tuple[list[
 
 
 def _everywhere(workspace: Workspace, user: str | None, limit: int) -> Output:
-    from holdfast.workspace.session_discovery import everywhere
+    from holdfast.workspace.session_discovery import all_sessions
 
-    found = [row for row in everywhere(workspace) if user in (None, row["user"])]
+    found = [row for row in all_sessions(workspace) if user in (None, row["user"])]
     rows = found[:limit]
     for row in rows:
         row["goal"] = _goal(workspace, row) if "here" in row["places"] else None

@@ -55,7 +55,7 @@ class WriterIdentity:
     def renew(self, old: str) -> str:
         """Take a new identity in place of ``old``, unless another process has just done so."""
         durable.make_folders(self._fs, self._local)
-        lock = self._fs.open(os.path.join(self._local, "writer.lock"), os.O_RDWR | os.O_CREAT)
+        lock = durable.open_lock(self._fs, os.path.join(self._local, "writer.lock"))
         try:
             self._fs.lock(lock, LOCK_EX)
             stored = self._load()

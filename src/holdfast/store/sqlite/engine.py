@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from threading import RLock
 
@@ -18,10 +18,11 @@ from holdfast.core.codec import GENESIS, decode, encode, fault_of, id_of, looks_
 from holdfast.core.stream import checked_note, checked_stream, flat
 from holdfast.core.timestamps import iso
 from holdfast.errors import Damaged, HoldfastError, Unavailable
-from holdfast.fs import posix
+from holdfast.fs import durable, posix
 from holdfast.fs.port import LOCK_EX, LOCK_UN, FileSystem
 from holdfast.store.numbered import check_expected, check_op, check_unchanged, closed, place_of, plan_wrote
 from holdfast.store.protocol import (
+    CHANGES,
     AppendContext,
     Appended,
     Capabilities,
@@ -54,7 +55,12 @@ class SqliteStore:
         # Two names of one file must use one lock, so symlinks are resolved first.
         self._path = os.path.realpath(path)
         self.capabilities = Capabilities(
-            "sqlite", survives_exit=True, survives_power_cut=True, shared=True, url=f"sqlite:///{self._path}"
+            "sqlite",
+            survives_exit=True,
+            survives_power_cut=True,
+            shared=True,
+            url=f"sqlite:///{self._path}",
+            extensions=frozenset([CHANGES]),
         )
         self._clock = clock
         self._fs = fs
@@ -203,6 +209,20 @@ class SqliteStore:
             found = self._rows("SELECT name FROM streams ORDER BY name")
         return [name for (name,) in found if type(name) is str and name.startswith(prefix)]
 
+    @property
+    def index_path(self) -> str:
+        """Beside the database: an index inside it would make every append wait for the index's transactions."""
+        return f"{self._path}-index"
+
+    def changes(self, known: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+        """The streams whose stamp is not the known one, with their new stamps, and the known streams that are gone."""
+        with self._lock:
+            found = {
+                name: f"{seq} {commit_id}" for name, seq, commit_id in self._rows(statements.LAST_COMMITS)
+            }
+        changed = {name: stamp for name, stamp in found.items() if known.get(name) != stamp}
+        return changed, [name for name in known if name not in found]
+
     def put(self, name: str, data: bytes | None) -> None:
         checked_note(name)
         with self._lock:
@@ -302,7 +322,7 @@ class SqliteStore:
     def _take_turn(self) -> None:
         try:
             if self._queue is None:
-                self._queue = self._fs.open(self._path + "-lock", os.O_RDWR | os.O_CREAT)
+                self._queue = durable.open_lock(self._fs, self._path + "-lock")
             self._fs.lock(self._queue, LOCK_EX)
         except OSError as error:
             raise database.unavailable(self._path + "-lock", error) from error

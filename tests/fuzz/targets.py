@@ -1,15 +1,10 @@
-"""What is fuzzed: each target takes any bytes, and only a holdfast error may come out of it.
-
-Alone, ``python tests/fuzz/targets.py NAME [FOLDER] [OPTIONS]`` runs a target with atheris, if that is installed;
-options are libFuzzer's, such as ``-max_total_time=60``.
-"""
+"""What is fuzzed: each target takes any bytes, and only a holdfast error may come out of it."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -167,13 +162,3 @@ def run(target: Target, data: bytes) -> None:
     """Run a target; only a holdfast error may come out."""
     with contextlib.suppress(HoldfastError):
         target(data)
-
-
-if __name__ == "__main__":
-    import atheris
-
-    name, *rest = sys.argv[1:]
-    chosen = TARGETS[name]
-    atheris.instrument_all()
-    atheris.Setup([sys.argv[0], *rest], lambda data: run(chosen, data))
-    atheris.Fuzz()

@@ -86,6 +86,7 @@ COMMANDS: tuple[str, ...] = (
     "backlog done BL-105",
     "backlog edit BL-106 --priority high",
     "order list",
+    "order accept SO-108",
     "order add more",
     "order lift SO-105",
     "fact list",

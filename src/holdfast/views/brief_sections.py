@@ -71,6 +71,12 @@ def sections(state: dict[str, Any], project: dict[str, Any] | None, alerts: Sequ
             _each(project or {}, "orders", _said),
             "holdfast order list",
         ),
+        Section(
+            "orders from others",
+            "## Orders from others that nobody here has accepted: they do not apply",
+            _each(project or {}, "offered", _said),
+            "holdfast order list",
+        ),
         Section("references", "## References", _each(state, "references", _reference), "holdfast ref list"),
         Section("notes", "## Notes", _notes(state), "holdfast log --type note"),
     ]

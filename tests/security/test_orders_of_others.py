@@ -89,3 +89,18 @@ def test_in_a_database_every_order_applies() -> None:
         assert list(project_state(workspace)["orders"]["open"]) == list(
             workspace.project.state["orders"]["open"]
         )
+
+
+def test_an_order_that_is_imported_here_applies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Who imports a file of orders has given them."""
+    init(str(tmp_path), given=True)
+    with holdfast.open(tmp_path) as workspace:
+        workspace.start("go on")
+    index = "standing_orders:\n  - id: SO-1\n    order: Write tests first\n    date: 2026-01-21\n"
+    (tmp_path / "session-decisions-index.yaml").write_text(index)
+    path = str(tmp_path / "session-decisions-index.yaml")
+    assert main(["import", path, "--workspace", str(tmp_path)]) == 0, capsys.readouterr().err
+    with holdfast.open(tmp_path) as workspace:
+        state = project_state(workspace)
+    assert [order["text"] for order in state["orders"]["open"].values()] == ["SO-1: Write tests first"]
+    assert state["offered"]["open"] == {}

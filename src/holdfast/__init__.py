@@ -39,6 +39,7 @@ __all__ = [
     "Control",
     "Controls",
     "Damaged",
+    "Decided",
     "Decision",
     "Decisions",
     "Discussion",
@@ -50,6 +51,7 @@ __all__ = [
     "Forbidden",
     "Handoff",
     "Held",
+    "Hit",
     "HoldfastError",
     "InvalidName",
     "Json",
@@ -83,6 +85,7 @@ __all__ = [
     "Refused",
     "Risk",
     "Rival",
+    "SearchResult",
     "SecretFound",
     "Session",
     "SessionState",
@@ -98,6 +101,7 @@ __all__ = [
     "__version__",
     "batch",
     "checkpoint",
+    "connect",
     "init",
     "open",
 ]
@@ -123,6 +127,7 @@ if TYPE_CHECKING:
         Usage,
     )
     from holdfast.store.protocol import Fault
+    from holdfast.workspace.connect import connect
     from holdfast.workspace.decisions import Acting
     from holdfast.workspace.models import (
         Activity,
@@ -145,6 +150,7 @@ if TYPE_CHECKING:
         Contested,
         Control,
         Controls,
+        Decided,
         Decision,
         Decisions,
         Discussion,
@@ -153,6 +159,7 @@ if TYPE_CHECKING:
         Event,
         Fact,
         Handoff,
+        Hit,
         Json,
         JsonObject,
         LegalReview,
@@ -172,6 +179,7 @@ if TYPE_CHECKING:
         Reference,
         Risk,
         Rival,
+        SearchResult,
         StaleFile,
         Summary,
         Task,
@@ -221,6 +229,7 @@ _HOMES = {
     "SessionState": "holdfast.workspace.reading",
     "Workspace": "holdfast.workspace.workspace",
     "checkpoint": "holdfast.checkpointing",
+    "connect": "holdfast.workspace.connect",
     "init": "holdfast.workspace.setup",
     "open": "holdfast.workspace.workspace",
 }

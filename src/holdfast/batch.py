@@ -172,7 +172,7 @@ def _become(ear: int, output: int, batch: str, command: Sequence[str], place: di
 
 
 def _ended(workers: dict[int, _Worker]) -> Iterator[tuple[int, int]]:
-    """The workers that have ended, each with its exit code; waits a moment if none has."""
+    """The workers that have ended, each with its exit code; waits briefly if none has."""
     ended = [(pid, os.waitpid(pid, os.WNOHANG)) for pid in workers]
     finished = [(pid, os.waitstatus_to_exitcode(status)) for pid, (found, status) in ended if found]
     if not finished:
@@ -226,7 +226,7 @@ def _alive(claim: dict[str, Any]) -> bool:
     if (claim.get("host"), claim.get("space")) != (os.uname().nodename, _space()):
         return True
     if claim.get("boot") != _read("/proc/sys/kernel/random/boot_id"):
-        return False  # all process numbers began anew
+        return False  # the machine restarted: process ids are reused
     return any(map(_is_running, (claim.get("worker"), claim.get("runner"))))
 
 

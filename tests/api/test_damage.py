@@ -20,7 +20,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with holdfast.init(tmp_path) as workspace:
         session = workspace.start("Stay sound")
         for number in range(5):
-            session.settle(session.decide(f"decision {number}", because="x").id, "done")
+            session.settle(session.decide(f"decision {number}", because="x", action="y").id, "done")
     return tmp_path
 
 

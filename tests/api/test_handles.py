@@ -140,7 +140,7 @@ def test_update_takes_a_pause(workspace: holdfast.Workspace) -> None:
 def test_times_are_aware_and_in_utc(workspace: holdfast.Workspace) -> None:
     """Every time of a model is a ``datetime`` that can be compared with any other aware one."""
     session = workspace.start("Ship it")
-    receipt = session.decide("Use SQLite", because="one file")
+    receipt = session.decide("Use SQLite", because="one file", action="migrate")
     decision = session.decisions.open[0]
     assert decision.at == receipt.at
     assert receipt.at.utcoffset() == timedelta(0)
@@ -167,7 +167,7 @@ def test_models_of_a_contested_session_name_both_sides(tmp_path: Path) -> None:
     """Two clones that settle the same decision: the model has the first outcome, and the second as a rival."""
     with holdfast.init(tmp_path / "one", user="alice") as one:
         name = one.start("Ship it").name
-        one.session(name).decide("Use SQLite", because="one file")
+        one.session(name).decide("Use SQLite", because="one file", action="migrate")
     shutil.copytree(tmp_path / "one", tmp_path / "two", ignore=shutil.ignore_patterns("local"))
     for folder in ("one", "two"):
         with holdfast.open(tmp_path / folder, user="alice") as workspace:

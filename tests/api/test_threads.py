@@ -60,7 +60,7 @@ def test_one_handle_in_four_threads(workspace: holdfast.Workspace) -> None:
 
     def work(number: int) -> None:
         for turn in range(ROUNDS):
-            made = session.decide(f"{number}/{turn}", because="threads")
+            made = session.decide(f"{number}/{turn}", because="threads", action="weave")
             session.settle(made.id, "done")
 
     together(work)
@@ -78,7 +78,7 @@ def test_one_handle_per_thread(workspace: holdfast.Workspace) -> None:
     def work(number: int) -> None:
         mine = workspace.session(session.name)
         for turn in range(ROUNDS):
-            mine.settle(mine.decide(f"{number}/{turn}", because="threads").id, "done")
+            mine.settle(mine.decide(f"{number}/{turn}", because="threads", action="weave").id, "done")
 
     together(work)
     total = THREADS * ROUNDS
@@ -93,7 +93,7 @@ def test_reading_while_others_commit(workspace: holdfast.Workspace) -> None:
     def work(number: int) -> None:
         for _ in range(ROUNDS):
             if number % 2:
-                session.settle(session.decide("this", because="threads").id, "done")
+                session.settle(session.decide("this", because="threads", action="weave").id, "done")
             else:
                 reading = session.read()
                 decisions = reading.decisions

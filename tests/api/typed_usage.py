@@ -280,11 +280,14 @@ def main(folder: str) -> None:
         lease: holdfast.Lease = workspace.lease(session.name)
         session.under(lease).note("mine alone")
         lease.release()
+        session.decide("Tag it", because="green", action="git tag")
         unsettled: list[holdfast.Unsettled] = workspace.recover()
+        decided: list[holdfast.Decided] = workspace.decisions(status="settled", since="7d", text="JSON")
+        chosen: bool = decided[0].decision.choice
         workspace.publish()
         faults: list[holdfast.Fault] = workspace.doctor()
         where: str = workspace.where
-        used(current, unsettled[0].decision.id, where)
+        used(current, unsettled[0].decision.id, where, decided[0].session, chosen)
         assert not faults
     with holdfast.open(folder, user="alice", origin="human", secrets="refuse") as again:
         goal: str = again.session().goal

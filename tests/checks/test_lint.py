@@ -82,7 +82,7 @@ BAD: dict[str, dict[str, str | bytes]] = {
     "HF115": {"events.yaml": "events:\n" + "  - a\n" * 10_001},
     "HF116": {"events.yaml": "events:\n  - summary: x\n    backrefs: [a, [id]]\n"},
     "HF117": {"backlog.yaml": "items:\n  - id: B-1\n    title: a\n  - id: B-1\n    title: b\n"},
-    "HF118": {MD: page().replace("## Context Stack", "## Stack")},
+    "HF118": {MD: page().replace("## Available Actions", "## Menu")},
     "HF119": {MD: page(front=False)},
     "HF120": {MD: page(stack=2)},
     "HF121": {MD: page("".join(f"**2026-01-2{n} 10:00**\n- x\n" for n in range(6)))},
@@ -184,6 +184,21 @@ def test_rule_applies(tmp_path: Path, rule: str) -> None:
 def test_rule_does_not_apply(tmp_path: Path, rule: str) -> None:
     """Correct files are not reported."""
     make(tmp_path, GOOD[rule])
+    assert lint.lint(str(tmp_path), only={rule}) == []
+
+
+@pytest.mark.parametrize("rule", sorted(GOOD))
+def test_line_ends_do_not_count(tmp_path: Path, rule: str) -> None:
+    """Correct files whose pages git turned to CRLF are not reported."""
+    make(
+        tmp_path,
+        {
+            name: content.replace("\n", "\r\n")
+            if name.endswith(".md") and isinstance(content, str)
+            else content
+            for name, content in GOOD[rule].items()
+        },
+    )
     assert lint.lint(str(tmp_path), only={rule}) == []
 
 

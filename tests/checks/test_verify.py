@@ -58,7 +58,7 @@ def test_silent_workers_and_unconfirmed_decisions(workspace: holdfast.Workspace)
     session = workspace.start("Work")
     session.add_task("T")
     session.start_task("T-1")
-    session.decide("D", because="b")
+    session.decide("D", because="b", action="a")
     assert rules(workspace) == []
     assert rules(workspace, later=3 * HOUR) == ["HF405", "HF406"]
     session.pause("later")

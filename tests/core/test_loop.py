@@ -29,7 +29,8 @@ def test_an_outcome_becomes_a_decision_in_the_same_commit(session: Replica) -> N
     session.close_loop("LOOP-001", "They never mix", decide="One table", because="no mixing")
     assert len(session.commits) == count + 1
     assert session.state["loops"]["closed"][0]["decision"] == "D-1"
-    decision = session.state["decisions"]["open"]["D-1"]
+    (decision,) = session.state["decisions"]["closed"]
+    assert decision["choice"]
     assert (decision["loop"], decision["text"], decision["because"]) == ("LOOP-001", "One table", "no mixing")
 
 
@@ -37,7 +38,7 @@ def test_the_outcome_is_the_reason_if_none_is_given(session: Replica) -> None:
     """A decision always has a reason."""
     session.add_loop("Can types mix?")
     session.close_loop("LOOP-001", "They never mix", decide="One table")
-    assert session.state["decisions"]["open"]["D-1"]["because"] == "They never mix"
+    assert session.state["decisions"]["closed"][0]["because"] == "They never mix"
 
 
 def test_a_reason_without_a_decision_is_refused(session: Replica) -> None:
@@ -64,7 +65,7 @@ def test_two_answers_are_both_kept(world: World) -> None:
     world.meet()
     (closed,) = first.state["loops"]["closed"]
     assert {closed["outcome"], closed["rivals"][0]["outcome"]} == {"A", "B"}
-    assert len(first.state["decisions"]["open"]) == 1
+    assert first.state["decisions"]["chosen"] == 1
 
 
 def test_loops_of_two_clones_have_different_ids(world: World) -> None:

@@ -84,9 +84,9 @@ def test_loops(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_decision_with_links_and_a_successor(capsys: pytest.CaptureFixture[str]) -> None:
     """The links are stored, and the history of the older decision names its successor."""
     run(capsys, "risk", "add", "rain", "--severity", "high")
-    run(capsys, "decide", "Tent", "--because", "rain", "--risk", "R-1")
+    run(capsys, "decide", "Tent", "--because", "rain", "--risk", "R-1", "--action", "buy")
     run(capsys, "settle", "D-1", "bought")
-    run(capsys, "decide", "House", "--because", "wind", "--supersedes", "D-1")
+    run(capsys, "decide", "House", "--because", "wind", "--supersedes", "D-1", "--action", "build")
     (closed,) = state()["decisions"]["closed"]
     assert (closed["risk"], closed["superseded_by"]) == ("R-1", "D-2")
     assert "House" in said(capsys, "show", "D-1")
@@ -181,7 +181,7 @@ def test_a_page_that_cannot_be_written_does_not_undo_the_pause(
 def test_complete_reports_what_is_left_open(capsys: pytest.CaptureFixture[str]) -> None:
     """Completing hides nothing that is open, and completing twice is refused."""
     run(capsys, "task", "add", "one")
-    run(capsys, "decide", "x", "--because", "y")
+    run(capsys, "decide", "x", "--because", "y", "--action", "z")
     assert run(capsys, "complete", "shipped")["left_open"] == {"decisions": 1, "tasks": 1}
     assert "already" in run(capsys, "complete", status=1)["error"]["message"]
 

@@ -89,7 +89,9 @@ def test_project(capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, "fact", "add", "cut from stable", "--branch-exists", "stable")
     assert run(capsys, "fact")["facts"][0]["check"] == {"branch-exists": "stable"}
     run(capsys, "fact", "drop", "F-1")
-    assert run(capsys, "decide", "all JSON", "--because", "diff", "--project")["id"].startswith("D-1.")
+    assert run(capsys, "decide", "all JSON", "--because", "diff", "--action", "convert", "--project")[
+        "id"
+    ].startswith("D-1.")
     assert main(["recover"]) == 0
     assert "--project" in capsys.readouterr().out
     run(capsys, "settle", "D-1", "done", "--project")

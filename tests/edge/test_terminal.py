@@ -161,11 +161,11 @@ def test_plural_forms(count: int, said: str) -> None:
 def test_plural_forms_in_commands(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Commands count in words that fit the number."""
     main(["start", "Ship it"])
-    main(["decide", "x", "--because", "y"])
+    main(["decide", "x", "--because", "y", "--action", "z"])
     capsys.readouterr()
     main(["recover"])
     assert capsys.readouterr().out.startswith("1 unsettled decision (oldest first):")
-    main(["decide", "x", "--because", "y"])
+    main(["decide", "x", "--because", "y", "--action", "z"])
     main(["recover"])
     assert "2 unsettled decisions (oldest first):" in capsys.readouterr().out
     main(["complete"])
@@ -182,7 +182,7 @@ def test_the_words_of_everyday_commands(tmp_path: Path, capsys: pytest.CaptureFi
     where = ["--workspace", str(tmp_path)]
     main(["start", "Ship it", *where])
     assert re.fullmatch(r"Started session [0-9a-z-]{19} \(current\)\.\n", capsys.readouterr().out)
-    main(["decide", "x", "--because", "y", *where])
+    main(["decide", "x", "--because", "y", "--action", "z", *where])
     assert capsys.readouterr().out == "Recorded D-1. When done: holdfast settle D-1 OUTCOME\n"
     main(["settle", "D-1", "z", *where])
     assert capsys.readouterr().out == "Settled D-1.\n"

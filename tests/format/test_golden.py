@@ -64,7 +64,7 @@ def test_an_old_workspace_can_be_continued(old: tuple[Path, dict[str, object]]) 
     folder, expected = old
     with holdfast.open(folder, user="alice") as workspace:
         session = workspace.session(str(expected["session"]))
-        receipt = session.decide("Go on", because="it is still there")
+        receipt = session.decide("Go on", because="it is still there", action="go")
         assert "." in receipt.id, "another writer's numbers carry its name"
     with holdfast.open(folder, user="alice") as workspace:
         session = workspace.session(str(expected["session"]))

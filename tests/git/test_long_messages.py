@@ -9,6 +9,7 @@ import pytest
 
 import holdfast
 from holdfast.store.faults import MOVED
+from holdfast.workspace import upkeep
 
 TEXT = "".join(f"line {number} of what the tool said\n" for number in range(2_000))
 
@@ -55,6 +56,32 @@ def test_what_git_destroys_is_restored(repository: Path, git, destroy) -> None:
     say(session_id)
     destroy(git)
     assert not list(repository.rglob(".state/sessions/**/message-*.txt"))
+    with holdfast.open() as workspace:
+        workspace.heal()
+    assert texts(session_id) == [TEXT]
+
+
+def test_archiving_that_is_reordered_before_the_message(repository: Path, git, monkeypatch) -> None:
+    """A rebase that puts the archiving before the message whose text it moves is healed, and the text is complete."""
+    session_id = begin("Ship it")
+    save(git, "begin")
+    say(session_id)
+    save(git, "said")
+    with holdfast.open() as workspace:
+        workspace.session(session_id).complete("done")
+        upkeep.archive(workspace, session_id)
+    save(git, "archived")
+    monkeypatch.setenv("GIT_SEQUENCE_EDITOR", "sed -i -e '1{h;d}' -e '2G'")
+    git("rebase", "-q", "-i", "HEAD~2", ok=False)
+    assert git("ls-files", "--unmerged"), "git did not stop at the text"
+    for _ in range(5):
+        with holdfast.open() as workspace:
+            workspace.heal()
+        assert not git("ls-files", "--unmerged")
+        git("rebase", "--continue", ok=False)
+        if not (repository / ".git" / "rebase-merge").exists():
+            break
+    assert not (repository / ".git" / "rebase-merge").exists()
     with holdfast.open() as workspace:
         workspace.heal()
     assert texts(session_id) == [TEXT]

@@ -11,6 +11,7 @@ import pytest
 
 import holdfast
 from holdfast.edge.cli import main
+from holdfast.store.faults import EDITED_VIEW, MERGED_VIEW
 from holdfast.workspace import upkeep
 
 
@@ -272,3 +273,29 @@ def test_a_commit_that_git_still_has_is_not_lost(
     if main(["status", "--session", session]) == 0:
         assert "on this branch only" not in view.read_text()
     assert "lost" not in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("tracked_views")
+def test_a_view_of_two_versions_under_one_seal_is_regenerated(repository: Path, session: str, git) -> None:
+    """A merge can join lines of two versions under the seal of one; no person wrote such a view, and it is saved."""
+    path = repository / ".state" / "sessions" / session / "STATE.md"
+    with holdfast.open() as workspace:
+        workspace.session(session).note("one")
+    git("add", "-A")
+    git("commit", "-q", "-m", "one")
+    older = path.read_text()
+    with holdfast.open() as workspace:
+        workspace.session(session).note("two")
+    git("commit", "-q", "-a", "-m", "two")
+    newer = path.read_text()
+    gone = "- Note: two (by"
+    path.write_text("".join(line for line in newer.splitlines(keepends=True) if gone not in line))
+    assert path.read_text() != older
+    with holdfast.open() as workspace:
+        (fault,) = workspace.heal()
+        assert fault.kind == MERGED_VIEW
+    assert path.read_text() == newer
+    path.write_text(newer.replace("## ", "## My ", 1))
+    with holdfast.open() as workspace:
+        (fault,) = workspace.heal()
+        assert fault.kind == EDITED_VIEW

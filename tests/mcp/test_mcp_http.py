@@ -31,7 +31,8 @@ def server(project: Path) -> Iterator[HttpServer]:
 def test_a_decision_is_recorded(server: HttpServer, project: Path) -> None:
     """With the token and the right headers the tools work as over stdio."""
     assert not server.call("start", goal="x")["isError"]
-    assert server.call("decide", text="Use SQLite", because="one file")["structuredContent"]["id"] == "D-1"
+    made = server.call("decide", text="Use SQLite", because="one file", action="migrate")
+    assert made["structuredContent"]["id"] == "D-1"
     with holdfast.open(project) as workspace:
         assert "D-1" in workspace.session().state["decisions"]["open"]
 

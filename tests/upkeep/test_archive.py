@@ -87,7 +87,7 @@ def test_a_handle_writes_again_after_a_restore(workspace: Workspace) -> None:
 def test_a_session_with_unsettled_decisions_is_not_archived(workspace: Workspace) -> None:
     """A session with an unsettled decision stays where `recover` sees it."""
     session = workspace.start("Work")
-    session.decide("Do it", because="why")
+    session.decide("Do it", because="why", action="do")
     with pytest.raises(Refused, match="unsettled decision"):
         upkeep.archive(workspace)
     assert workspace.current() == f"{session.user}/{session.id}"

@@ -27,7 +27,7 @@ def workspace(project: Path) -> Workspace:
     (project / "out.txt").write_text("x")
     session.refer("out.txt", kind="artifact")
     for text in HOSTILE:
-        session.decide(text, because=text)
+        session.decide(text, because=text, action=text)
         workspace.project.add_item(text, tags=[text[:50]])
         workspace.project.order(text)
         workspace.project.caught("review", text, outcome=text, notes=text)
@@ -61,14 +61,16 @@ def test_all_events_are_in_the_order_of_their_ids(workspace: Workspace) -> None:
 
 def test_the_decision_index_has_orders_and_decisions(workspace: Workspace) -> None:
     """Standing orders, what is not confirmed, and the recent ones, of the project and the session."""
-    workspace.project.decide("for all", because="it is better")
+    workspace.project.decide("for all", because="it is better", action="tell them")
+    workspace.project.decide("a choice", because="it is nicer")
     index = yaml.safe_load(export(workspace, "session-decisions-index.yaml"))
     assert [entry["order"] for entry in index["standing_orders"]] == HOSTILE
     assert [entry["decision"] for entry in index["unsettled"]] == [*HOSTILE[1:], "for all"]
-    assert [(entry["decision"], entry["outcome"], entry["ok"]) for entry in index["recent"]] == [
-        (HOSTILE[0], "well", True)
+    assert [(entry["decision"], entry.get("outcome"), entry.get("ok")) for entry in index["recent"]] == [
+        (HOSTILE[0], "well", True),
+        ("a choice", None, None),
     ]
-    assert index["total"] == len(HOSTILE) + 1
+    assert index["total"] == len(HOSTILE) + 2
 
 
 def test_the_catch_log_is_one_line_a_catch(workspace: Workspace) -> None:
@@ -90,7 +92,8 @@ def test_the_backlog_lists_open_and_closed_items(workspace: Workspace) -> None:
 
 
 def test_the_session_state_fulfils_the_contract(workspace: Workspace) -> None:
-    """Eight required and three runtime fields, each of its type."""
+    """Eight required and three runtime fields, each of its type; a choice is not "not confirmed"."""
+    workspace.session().decide("a choice", because="nicer")
     state = json.loads(export(workspace, "session-state.json"))
     texts = ("goal", "current_phase", "last_updated", "plugin_version")
     lists = ("decisions", "open_risks", "blocked_by", "next_actions", "artifacts", "legal_reviews")
@@ -99,11 +102,12 @@ def test_the_session_state_fulfils_the_contract(workspace: Workspace) -> None:
     assert all(isinstance(entry, str) for name in lists for entry in state[name])
     assert state["compaction_count"] == 0
     assert (state["goal"], state["current_phase"], state["artifacts"]) == ("Ship it", "look", ["out.txt"])
-    assert [text in line for text, line in zip(HOSTILE, state["decisions"], strict=True)] == [True] * len(
-        HOSTILE
-    )
+    assert [text in line for text, line in zip([*HOSTILE, "a choice"], state["decisions"], strict=True)] == [
+        True
+    ] * (len(HOSTILE) + 1)
     assert state["decisions"][0].endswith("done, well")
     assert state["decisions"][1].endswith("not confirmed")
+    assert state["decisions"][-1].endswith("a choice (because nicer)")
 
 
 def test_the_session_state_has_all_reviews_and_decisions(project: Path) -> None:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.views.example import awaiting_approval, mid_task
+from tests.views.example import awaiting_approval, mid_task, started
 
 from holdfast.core.tokens import estimate
-from holdfast.views import agents_md, brief, pages, seal, state_json, state_md
+from holdfast.views import agents_md, brief, decisions_md, pages, seal, state_json, state_md
 from holdfast.workspace.session import Session
 
 FOLDER = Path(__file__).parent / "golden"
 RENDERS: dict[str, Callable[[dict], str]] = {
     "STATE.md": state_md.render,
     "state.json": state_json.render,
+    "DECISIONS.md": decisions_md.render,
     "LOOPS.md": pages.loops_md,
     "CONTEXT.md": pages.context_md,
     "handoff.md": pages.handoff_md,
@@ -47,8 +49,28 @@ def test_a_view_shows_that_it_was_edited(name: str) -> None:
     assert seal.condition(f"{text[:middle]}~{text[middle:]}".encode()) == "edited"
 
 
+TEMPLATE = [
+    "## Current Context",
+    "## Active Loops",
+    "## Token Budget",
+    "## Available Actions",
+    "## Context Stack",
+    "## Recent Updates",
+]
+OURS = {
+    "## Decisions",
+    "## Tasks",
+    "## Blockers",
+    "## Next Actions",
+    "## Checkpoint",
+    "## Risks",
+    "## Errors",
+}
+
+
 def test_the_sections_of_state_md_are_those_of_the_template() -> None:
-    """STATE.md has the six sections of the session-state template, in its order and no others."""
+    """STATE.md has the sections of the session-state template in its order, and what else is open; none is empty."""
+    seen = set()
     for make in (mid_task, awaiting_approval):
         text = state_md.render(make().peek().state)
         head, body = text.removeprefix("---\n").split("\n---\n", 1)
@@ -58,18 +80,34 @@ def test_the_sections_of_state_md_are_those_of_the_template() -> None:
             "session",
             "sealed",
         ]
-        assert [line for line in body.splitlines() if line.startswith("## ")] == [
-            "## Current Context",
-            "## Active Loops",
-            "## Token Budget",
-            "## Available Actions",
-            "## Context Stack",
-            "## Recent Updates",
-        ]
+        heads = [line for line in body.splitlines() if line.startswith("## ")]
+        named = [head for head in heads if head in TEMPLATE]
+        assert named == [head for head in TEMPLATE if head in named]
+        assert set(heads) - set(named) <= OURS
+        assert not re.search(r"^## .*\n\n*(## |\Z)", body, re.MULTILINE), "a section without content"
+        seen |= set(heads)
         assert sum(line.startswith("# ") for line in body.splitlines()) == 1
-        assert (
-            body.index("**Phase:**")
-            < body.index("**Task:**")
-            < body.index("**Focus:**")
-            < body.index("**Status:**")
-        )
+        fields = re.findall(r"^- \*\*(Phase|Task|Focus|Status):\*\*", body.split("\n## ")[1], re.MULTILINE)
+        assert fields == [name for name in ("Phase", "Task", "Focus", "Status") if name in fields]
+        assert {"Phase", "Task", "Status"} <= set(fields)
+    assert set(TEMPLATE) <= seen, "what has content is shown"
+
+
+def test_what_is_empty_takes_no_room() -> None:
+    """A session that has just begun: no legend without a budget, no placeholder, no empty table."""
+    text = state_md.render(started().peek().state)
+    for chrome in ("none", "None", "Token", "%", "|", "Stack", "Loops", "Tasks", "Decisions"):
+        assert chrome not in text.partition("\n## ")[2].replace("/add-loop", ""), chrome
+    assert pages.context_md(started().peek().state).count("## ") == 0
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in RENDERS if name.endswith(".md") and name != "agents-block.md"]
+)
+def test_lists_of_a_page_are_lists(name: str) -> None:
+    """Lines that follow each other are items of a list or rows of a table: a reader's Markdown joins all others."""
+    for make in (mid_task, awaiting_approval):
+        body = RENDERS[name](make().peek().state).split("\n---\n", 1)[1]
+        for first, second in zip(body.splitlines(), body.splitlines()[1:], strict=False):
+            if first and second:
+                assert {first.lstrip()[0], second.lstrip()[0]} <= set("-|"), (first, second)

@@ -29,7 +29,7 @@ STEPS: dict[str, Callable[[Session], object]] = {
 
 def handed_off() -> Session:
     session = holdfast.open(by="ann").start("Ship it")
-    session.decide("Tag it", because="green")
+    session.decide("Tag it", because="green", action="git tag")
     session.add_task("Write notes")
     session.hand_off("mind the gap")
     return session

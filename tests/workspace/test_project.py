@@ -185,7 +185,7 @@ def test_the_number_of_facts_is_bounded(project_handle: Project) -> None:
 def test_a_decision_of_the_project_is_like_one_of_a_session(workspace: Workspace) -> None:
     """It is listed by recover, settled by its short id, and no session has it."""
     session = workspace.start("Ship it")
-    made = workspace.project.decide("All JSON", because="git diff")
+    made = workspace.project.decide("All JSON", because="git diff", action="convert")
     assert made.id.startswith("D-1.")
     (unsettled,) = workspace.recover()
     assert (unsettled.decision.id, unsettled.session) == (made.id, "")

@@ -70,7 +70,11 @@ def _shared_folder(tree: Tree) -> Places:
 )
 def _no_session(tree: Tree) -> Places:
     for file in tree.files:
-        if file.in_state and file.name in ("state.json", "STATE.md") and not _session_of(file):
+        if (
+            file.in_state
+            and file.name in ("state.json", "STATE.md", "DECISIONS.md")
+            and not _session_of(file)
+        ):
             yield (
                 file.path,
                 0,

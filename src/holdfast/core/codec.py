@@ -26,9 +26,9 @@ MAX_DEPTH = 32
 GENESIS = "0" * 32
 SUM_LENGTH = 32
 ALONE = 8
-"""Of the sum's letters, how many check the line by itself."""
+"""Hex digits of the checksum that check the line by itself."""
 _TIED = (SUM_LENGTH - ALONE) // 2
-"""Bytes of the hash whose letters tie it to the line before."""
+"""Bytes of the hash that chains it to the line before."""
 
 _FRONT = f'{{"v":{FORMAT},"id":"'
 _HEAD = _FRONT.encode()
@@ -90,7 +90,7 @@ _plain = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=F
 
 
 def _encoder() -> Callable[[dict[str, Any], int], Iterable[str]]:
-    """The encoder's own inner loop, made once: ``encode`` makes it anew in each call, at half of the cost."""
+    """The encoder's own inner loop, made once: ``encode`` makes a new one in each call, at half of the cost."""
     make = json.encoder.c_make_encoder  # type: ignore[attr-defined]
     if make is None:
         return lambda data, _: _plain.iterencode(data)
@@ -98,6 +98,11 @@ def _encoder() -> Callable[[dict[str, Any], int], Iterable[str]]:
 
 
 _pieces = _encoder()
+
+
+def json_of(data: dict[str, Any]) -> str:
+    """Plain JSON, as it is in a line."""
+    return "".join(_pieces(data, 0))
 
 
 def _no_number(name: str) -> NoReturn:
@@ -109,7 +114,7 @@ _scan = json.JSONDecoder(parse_constant=_no_number).scan_once  # type: ignore[at
 
 
 def chain(previous: str, body: bytes) -> str:
-    """The sum of a line: letters that check the line alone, then letters that tie it to the line before."""
+    """The checksum of a line: hex digits that check the line alone, then those that chain it to the line before."""
     line, tie = _line.copy(), _tie.copy()
     if body[-1:] == b'"':
         alone = _digest_of(body)
@@ -181,7 +186,7 @@ def _titled(kind: str, v: int) -> str:
     return f'{{"type":{_text(kind)},"v":{v},"data":'
 
 
-@lru_cache(maxsize=256)  # who writes, and what sort of thing, is the same time and again
+@lru_cache(maxsize=256)  # who writes, and what kind of commit, rarely changes
 def _opening(by: str, origin: str, kind: str, v: int) -> str:
     return f'{_signed(by, origin)},"events":[{_titled(kind, v)}'
 

@@ -26,7 +26,18 @@ _BOOKKEEPING = frozenset(
     ]
 )
 _NOISE = frozenset(
-    ["commit", "rivals", "at", "by", "origin", "closed_at", "closed_by", "settled_at", "settled_by"]
+    [
+        "commit",
+        "rivals",
+        "anchors",
+        "at",
+        "by",
+        "origin",
+        "closed_at",
+        "closed_by",
+        "settled_at",
+        "settled_by",
+    ]
 )
 _TEXTS = ("text", "title", "path", "what", "control", "message", "summary")
 _NOUNS = {
@@ -87,7 +98,7 @@ def _things(noun: str, before: dict[str, Any], after: dict[str, Any]) -> list[Ch
     """What opened, changed and closed in a collection."""
     old, new = before.get("open", {}), after.get("open", {})
     closed = {entry["id"]: entry for entry in after.get("closed", ())}
-    known = {entry["id"] for entry in before.get("closed", ())}
+    known = {entry["id"]: entry for entry in before.get("closed", ())}
     changes: list[Change] = []
     for key, entry in new.items():
         if key not in old:
@@ -95,11 +106,19 @@ def _things(noun: str, before: dict[str, Any], after: dict[str, Any]) -> list[Ch
         else:
             changes += _fields(f"{noun} {key}", old[key], entry)
     for key, entry in closed.items():
-        if key not in known:
-            change: Change = {"what": f"{noun} {key}", "change": "closed", "after": _outcome(entry)}
-            if key in old:
-                change["before"] = _said(old[key])
-            changes.append(change)
+        if key in known:
+            changes += _fields(f"{noun} {key}", known[key], entry)
+        elif entry.get("choice") and entry.get("outcome") is None:
+            changes.append({"what": f"{noun} {key}", "change": "added", "after": _said(entry)})
+        else:
+            changes.append(
+                {
+                    "what": f"{noun} {key}",
+                    "change": "closed",
+                    "before": _said(entry),
+                    "after": _outcome(entry),
+                }
+            )
     for key, entry in old.items():
         if key not in new and key not in closed:
             # Closed so long ago that only the log still has it.

@@ -82,6 +82,14 @@ def parse(text: str, now: int | None = None) -> int:
     return from_iso(f"{date}T{minutes or '00:00'}{seconds or ':00'}{(part or '.').ljust(4, '0')}Z")
 
 
+def span(ms: int) -> str:
+    """A length of time in its largest unit: ``3 d``, ``5 h``, ``12 min``."""
+    for unit, size in (("d", _DAY_MS), ("h", 3_600_000), ("min", 60_000)):
+        if ms >= size:
+            return f"{ms // size:,} {unit}"
+    return "seconds"
+
+
 def _civil(days: int) -> tuple[int, int, int]:
     """Year, month and day, counted in years that begin on 1 March so that the leap day comes last."""
     era, day_of_era = divmod(days + _DAYS_TO_1970, _ERA_DAYS)

@@ -194,6 +194,26 @@ def day(at: str | None) -> str:
     return when(at)[:10]
 
 
+def age(at: str, now: int) -> str:
+    """How long ago, in the largest unit that fits: ``5 min ago``, ``3 days ago``."""
+    from holdfast.core import timestamps
+
+    try:
+        seconds = (now - timestamps.parse(at)) // 1000
+    except HoldfastError:  # what another tool wrote
+        return clean(at, 30)
+    if seconds < 60:
+        return "just now"
+    for size, one, many in _UNITS:
+        if seconds >= size:
+            return f"{plural(seconds // size, one, many)} ago"
+    return f"{seconds // 60} min ago"
+
+
+_UNITS = ((365 * 86_400, "year", "years"), (30 * 86_400, "month", "months"), (86_400, "day", "days"),
+          (3_600, "hour", "hours"))  # fmt: skip
+
+
 def plural(count: int, singular: str, plural: str = "") -> str:
     """``1 decision``, ``2 decisions``."""
     return f"{count:,} {singular if count == 1 else plural or singular + 's'}"

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from fcntl import LOCK_EX, LOCK_NB
 
-from holdfast.fs.port import RWF_DSYNC
+from holdfast.fs.port import RWF_DSYNC, Origin
 from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -49,6 +49,12 @@ def lock(fd: int, operation: int) -> None:
 
 def open(path: str, flags: int, mode: int = 0o644) -> int:
     return os.open(path, flags | _ALWAYS, mode)
+
+
+def origin(path: str) -> Origin:
+    from holdfast.fs import origin
+
+    return origin.origin(path)
 
 
 def exists(path: str) -> bool:

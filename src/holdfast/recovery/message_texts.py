@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from hashlib import sha256
 
 from holdfast.fs import durable
+from holdfast.git import porcelain
 from holdfast.store import faults
 from holdfast.store.files import pins
 from holdfast.store.protocol import Fault
@@ -49,6 +51,23 @@ def restore_pinned(
             where = os.path.relpath(os.path.join(folder, name), place.root)
             found.append(Fault(faults.REMOVED_TEXT, stream, where, done=faults.RECOVERED, harmless=True))
     return found
+
+
+def settle(place: Place, path: str) -> bool:
+    """Settle a text that one side of a merge does not have: a text never changes, so the content with the digest in
+    its name stays. False if no side has that, or if the file is no text of a message."""
+    name = os.path.basename(path)
+    if not name.startswith(PREFIX):
+        return False
+    for blob in porcelain.staged(place.root, path):
+        data = porcelain.content(place.root, blob)
+        if data is not None and name == f"{PREFIX}{sha256(data).hexdigest()[:20]}.txt":
+            folder = os.path.dirname(os.path.join(place.root, path))
+            durable.make_folders(place.fs, folder)
+            durable.replace(place.fs, os.path.join(folder, name), data, tag=place.tag, durable=True)
+            durable.fsync_dirs(place.fs, folder, os.path.dirname(place.root))
+            return True
+    return False
 
 
 def _referred(handle: Stream, links: list[str]) -> list[str]:

@@ -24,6 +24,14 @@ def changed_files(stale: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
+def stale_anchors(stale: list[tuple[str, str]]) -> list[str]:
+    """Records whose place is not what it was: the id, and what became of the place."""
+    lines = [f"STALE {token(short_id)}: {fenced(what, 200)}" for short_id, what in stale[:SHOWN]]
+    if len(stale) > SHOWN:
+        lines.append(f"STALE {len(stale) - SHOWN} more records: `holdfast decisions`, `holdfast fact list`")
+    return lines
+
+
 def git_moved(before: str, now: str) -> str:
     """Git HEAD differs from the one at the session's last commit."""
     return f"GIT MOVED since this place last wrote to the session: {_head(before)} then, {_head(now)} now"

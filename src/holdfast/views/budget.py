@@ -21,16 +21,12 @@ def budget_lines(state: dict[str, Any]) -> list[str]:
     used, zone = budget.get("used", 0), budget.get("zone") or ZONES[0]
     share = percentage(budget)
     if share is None:
-        return [
-            f"**Status:** {used:,} tokens counted; no total is set",
-            "**Phase:** none",
-            *_zones(budget, None),
-        ]
+        return [f"- **Status:** {used:,} tokens counted; no total is set: `holdfast budget set TOKENS`"]
     light = LIGHTS.get(zone, "")
     spans = dict(zip(ZONES, _spans(budget), strict=True))
     return [
-        f"**Status:** {used:,} / {budget['total']:,} tokens ({share}%) - {zone}",
-        f"**Phase:** {light} {zone.capitalize()} zone ({spans.get(zone, '')})",
+        f"- **Status:** {used:,} / {budget['total']:,} tokens ({share}%) - {zone}",
+        f"- **Phase:** {light} {zone.capitalize()} zone ({spans.get(zone, '')})",
         *_zones(budget, zone),
     ]
 
@@ -40,10 +36,10 @@ def _spans(budget: dict[str, Any]) -> list[str]:
     return [f"0-{low}%", f"{low}-{middle}%", f"{middle}-{high}%", f"{high}%+"]
 
 
-def _zones(budget: dict[str, Any], zone: str | None) -> list[str]:
+def _zones(budget: dict[str, Any], zone: str) -> list[str]:
     meanings = ("exploratory", "focused", "reduce context", "must exclude")
-    lines = [f"**Strategy:** {STRATEGIES.get(zone or '', 'Set a total: `holdfast budget set TOKENS`.')}", ""]
+    lines = [f"- **Strategy:** {STRATEGIES.get(zone, '')}"]
     for name, span, meaning in zip(ZONES, _spans(budget), meanings, strict=True):
         here = _HERE if name == zone else ""
-        lines.append(f"- {span} {LIGHTS[name]} {name.capitalize()} ({meaning}){here}")
+        lines.append(f"  - {span} {LIGHTS[name]} {name.capitalize()} ({meaning}){here}")
     return lines

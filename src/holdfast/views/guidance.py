@@ -21,7 +21,7 @@ TRIGGER = (
 """What triggers the skill; hosts read it at every start."""
 
 
-class Habit(Record):
+class Guideline(Record):
     """One thing to do: when, with which tool of the MCP server, and with which command if there is no such tool."""
 
     when: str
@@ -30,45 +30,45 @@ class Habit(Record):
     command: str
 
 
-HABITS = (
-    Habit(
+GUIDELINES = (
+    Guideline(
         "You start",
         "Read the brief that you were given and go on from it; if none was given, ask for it.",
         "brief",
         "holdfast resume",
     ),
-    Habit(
+    Guideline(
         "You are about to act on a decision",
-        "Write it down first, with the reason.",
+        "Write it down first, with the reason and the action. A choice without an action needs no outcome.",
         "decide",
-        'holdfast decide "WHAT" --because "WHY"',
+        'holdfast decide "WHAT" --because "WHY" --action "WHAT YOU DO NOW"',
     ),
-    Habit(
+    Guideline(
         "You know how it turned out",
         "Settle it, also when it failed.",
         "settle",
         'holdfast settle ID "OUTCOME"',
     ),
-    Habit(
+    Guideline(
         "A long or risky step comes",
         "Save how far you are and what is pending.",
         "checkpoint",
         'holdfast checkpoint "HOW FAR" --pending "NEXT STEP"',
     ),
-    Habit(
+    Guideline(
         "A question stays open",
         "Keep it as a loop; close it once it is answered.",
         "loop",
         'holdfast loop add "QUESTION"',
     ),
-    Habit("Work falls into steps", "Add, start and finish tasks.", "task", 'holdfast task add "STEP"'),
-    Habit(
+    Guideline("Work falls into steps", "Add, start and finish tasks.", "task", 'holdfast task add "STEP"'),
+    Guideline(
         "You need to know what was decided or tried",
         "Search before you ask or guess.",
         "search",
         'holdfast log --grep "WORD"',
     ),
-    Habit("You stop, or another goes on", "Hand over.", "handoff", 'holdfast handoff "WHAT COMES FIRST"'),
+    Guideline("You stop, or another goes on", "Hand over.", "handoff", 'holdfast handoff "WHAT COMES FIRST"'),
 )
 
 CARE = (
@@ -80,10 +80,11 @@ CARE = (
 
 def short() -> list[str]:
     """Lines for AGENTS.md, where every agent of every host reads them."""
-    start, decide, settle, checkpoint = (habit.command for habit in HABITS[:4])
+    start, decide, settle, checkpoint = (guideline.command for guideline in GUIDELINES[:4])
     return [
         f"This project keeps its working memory with holdfast. Before you start: `{start}`. Before you act on a",
-        f"decision: `{decide}`, and afterwards `{settle}`.",
+        f"decision: `{decide}`,",
+        f"and afterwards `{settle}`; a decision without an action needs no outcome.",
         f"Before a long step: `{checkpoint}`.",
         RULE,
     ]
@@ -91,17 +92,17 @@ def short() -> list[str]:
 
 def instructions() -> str:
     """One paragraph for an MCP server: the tools alone."""
-    steps = " ".join(f"{habit.when}: `{habit.tool}`." for habit in HABITS)
+    steps = " ".join(f"{guideline.when}: `{guideline.tool}`." for guideline in GUIDELINES)
     return f"{SUMMARY} {steps} {' '.join(CARE)}"
 
 
 def context() -> str:
     """A page for hosts that load all of it at every start."""
     lines = ["# Working memory (holdfast)", "", SUMMARY, ""]
-    lines += [f"- {habit.when}: `{habit.tool}`. {habit.do}" for habit in HABITS]
+    lines += [f"- {guideline.when}: `{guideline.tool}`. {guideline.do}" for guideline in GUIDELINES]
     lines += [
         "",
-        f"These are tools of the MCP server `holdfast`. Without it, run `{HABITS[0].command}` and so on;",
+        f"These are tools of the MCP server `holdfast`. Without it, run `{GUIDELINES[0].command}` and so on;",
     ]
     return "\n".join([*lines, "`holdfast --help` lists the commands.", "", *CARE]) + "\n"
 
@@ -112,7 +113,10 @@ def skill(version: str) -> str:
     head += [f"compatibility: {_quoted('Needs the holdfast command (Python 3.11 or newer).')}"]
     head += ["metadata:", f"  version: {_quoted(version)}", "---", ""]
     lines = ["# holdfast", "", SUMMARY, "", "| When | Do | Tool | Command |", "| --- | --- | --- | --- |"]
-    lines += [f"| {habit.when} | {habit.do} | `{habit.tool}` | `{habit.command}` |" for habit in HABITS]
+    lines += [
+        f"| {guideline.when} | {guideline.do} | `{guideline.tool}` | `{guideline.command}` |"
+        for guideline in GUIDELINES
+    ]
     lines += [
         "",
         "The tools belong to the MCP server `holdfast`; the commands do the same where it is not connected.",

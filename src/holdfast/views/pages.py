@@ -18,20 +18,19 @@ _ALL = 200
 def loops_md(state: dict[str, Any]) -> str:
     """Every open loop in full, and the last closed ones with their outcomes."""
     lines = _head(state, "Loops")
-    opened = parts.opened(state, "loops")
-    lines += ["## Open", ""] if opened else ["## Open", "", "None.", ""]
+    opened, closed = parts.opened(state, "loops"), parts.closed(state, "loops")
+    lines += ["## Open", ""] if opened else ["No open loops.", ""]
     for loop in opened[:_ALL]:
         lines += [
             f"### {inline(loop['id'])}: {inline(loop['title'])}",
             "",
-            f"**Status:** {inline(loop['status'])}",
-            f"**Captured:** {_minute(loop['at'])} by {inline(loop['by'])} ({inline(loop['origin'])})",
+            f"- **Status:** {inline(loop['status'])}",
+            f"- **Captured:** {_minute(loop['at'])} by {inline(loop['by'])} ({inline(loop['origin'])})",
         ]
         if loop.get("context"):
-            lines.append(f"**Context:** {inline(str(loop['context']), 700)}")
+            lines.append(f"- **Context:** {inline(str(loop['context']), 700)}")
         lines.append("")
     lines += _cut(len(opened) - _ALL, "open loops", "holdfast loop list")
-    closed = parts.closed(state, "loops")
     if closed:
         lines += [
             "## Closed lately",
@@ -50,40 +49,39 @@ def loops_md(state: dict[str, Any]) -> str:
 
 def context_md(state: dict[str, Any]) -> str:
     """What is loaded: the budget's items and the files that the session refers to."""
-    lines = [*_head(state, "Context"), "## Token Budget", "", *budget_lines(state), ""]
+    lines = _head(state, "Context")
+    budget = state.get("budget") or {}
+    if budget.get("total") or budget.get("used"):
+        lines += ["## Token Budget", "", *budget_lines(state), ""]
     items = sorted(
         (state.get("budget") or {}).get("items", {}).items(), key=lambda item: (-item[1]["tokens"], item[0])
     )
     for title, included in (("## Included", True), ("## Excluded", False)):
         chosen = [(name, item["tokens"]) for name, item in items if item["included"] is included]
-        lines += [title, ""]
         if chosen:
-            lines += ["| Item | Tokens |", "|----|----:|"]
+            lines += [title, "", "| Item | Tokens |", "|----|----:|"]
             lines += [f"| {cell(name)} | {tokens:,} |" for name, tokens in chosen[:_ALL]]
             lines += ["", *_cut(len(chosen) - _ALL, "items", "holdfast budget show")]
-        else:
-            lines += ["None.", ""]
     references = parts.opened(state, "references")
-    lines += ["## Files", ""]
     if references:
-        lines += ["| File | Kind | Bytes | Hash | By |", "|----|----|----:|----|----|"]
+        lines += ["## Files", "", "| File | Kind | Bytes | Hash | By |", "|----|----|----:|----|----|"]
         lines += [
             f"| {cell(r['path'], 300)} | {cell(r['kind'])} | {r['size']:,} "
             f"| {cell(str(r['hash']), 16)} | {cell(r['by'])} |"
             for r in references[:_ALL]
         ]
         lines += ["", *_cut(len(references) - _ALL, "files", "holdfast ref list")]
-    else:
-        lines += ["None.", ""]
     lines += _imported(state)
+    if lines == _head(state, "Context"):
+        lines.append("Nothing is loaded: no budget, no files, no imports.")
     return _page(lines, state)
 
 
 def _imported(state: dict[str, Any]) -> list[str]:
     imports = state.get("imports") or {"count": 0, "taken": 0, "last": []}
-    lines = ["## Imports", ""]
     if not imports["last"]:
-        return [*lines, "None.", ""]
+        return []
+    lines = ["## Imports", ""]
     lines += ["| File | Format | Taken | Lines left | When |", "|----|----|----:|----:|----|"]
     lines += [
         f"| {cell(entry['file'], 300)} | {cell(entry['format'])} | {entry['taken']:,} | {entry['left']:,} "
@@ -108,27 +106,17 @@ def handoff_md(state: dict[str, Any], project: dict[str, Any] | None = None) -> 
             lines += [inline(handoff["message"], 700), ""]
     lines += ["`holdfast resume --claim` claims it.", ""]
     lines += ["## Objective", "", inline(parts.value(state, "goal"), 700), ""]
-    lines += [
-        "## Phase",
-        "",
-        f"{inline(parts.value(state, 'phase') or 'none')} {parts.phase_place(state)}".rstrip(),
-        "",
-    ]
+    if phase := parts.value(state, "phase"):
+        lines += ["## Phase", "", f"{inline(phase)} {parts.phase_place(state)}".rstrip(), ""]
     lines += _contested(state)
-    task = parts.current_task(state)
-    if task:
-        lines += [
-            "## Task",
-            "",
-            f"- {inline(task['id'])} ({inline(task['status'])}): {inline(task['title'], 400)}",
-            "",
-        ]
+    lines += _tasks(state)
     lines += _decisions(state)
     lines += _checkpoint(state)
-    lines += _listed(state, "Risks", "risks", "text")
     lines += _listed(state, "Blockers", "blockers", "text")
     lines += _listed(state, "Next Actions", "next", "text")
     lines += _listed(state, "Open Loops", "loops", "title")
+    lines += _listed(state, "Risks", "risks", "text")
+    lines += _listed(state, "Errors", "errors", "text")
     if project:
         lines += _listed(project, "Standing Orders", "orders", "text")
     return _page(lines, state)
@@ -141,16 +129,17 @@ def continue_here(state: dict[str, Any]) -> str:
         *_head(state, "Continue here"),
         f"Paused at version {state['commits']:,}, {_minute(state['updated'] or '')}, by {inline(state['by'] or '')}.",
         "",
-        f"**Goal:** {inline(parts.value(state, 'goal'), 400)}",
-        f"**Phase:** {inline(parts.value(state, 'phase') or 'none')} {parts.phase_place(state)}".rstrip(),
+        f"- **Goal:** {inline(parts.value(state, 'goal'), 400)}",
     ]
+    if phase := parts.value(state, "phase"):
+        lines.append(f"- **Phase:** {inline(phase)} {parts.phase_place(state)}".rstrip())
     task = parts.current_task(state)
     if task:
-        lines.append(f"**Task:** {inline(task['id'])} - {inline(task['title'])}")
+        lines.append(f"- **Task:** {inline(task['id'])} - {inline(task['title'])}")
     if recovery.get("last_action"):
-        lines.append(f"**Last action:** {inline(recovery['last_action'])}")
+        lines.append(f"- **Last action:** {inline(recovery['last_action'])}")
     if recovery.get("notes"):
-        lines.append(f"**Notes:** {inline(recovery['notes'], 700)}")
+        lines.append(f"- **Notes:** {inline(recovery['notes'], 700)}")
     lines += ["", *_checkpoint(state), *_listed(state, "Next Actions", "next", "text")]
     session = inline(str(state["session"]))
     lines += [f"To continue: `holdfast continue --session {session}`, then `holdfast resume`.", ""]
@@ -206,23 +195,43 @@ def _contested(state: dict[str, Any]) -> list[str]:
     return [*lines, ""]
 
 
+def _tasks(state: dict[str, Any]) -> list[str]:
+    """The open tasks, the current one first."""
+    current = parts.current_task(state)
+    tasks = sorted(parts.opened(state, "tasks"), key=lambda task: task is not current)
+    lines = [
+        f"- {inline(task['id'])} ({_task_status(task)}): {inline(task['title'], 400)}"
+        for task in tasks[:_ALL]
+    ]
+    lines += _cut(len(tasks) - _ALL, "tasks", "holdfast task list")[:1]
+    return ["## Tasks", "", *lines, ""] if lines else []
+
+
+def _task_status(task: dict[str, Any]) -> str:
+    said = inline(task["status"])
+    if task.get("blocked_by"):
+        said = f"blocked: {inline(task['blocked_by'], 200)}"
+    return f"{said}; after {', '.join(map(inline, task['depends_on']))}" if task.get("depends_on") else said
+
+
 def _decisions(state: dict[str, Any]) -> list[str]:
     unsettled, settled = parts.opened(state, "decisions"), parts.closed(state, "decisions")
     lines = ["## Decisions", ""]
     for decision in unsettled[:_ALL]:
-        planned = f"; planned: {inline(decision['action'])}" if decision["action"] else ""
+        planned = f"; to do: {inline(decision['action'])}" if decision["action"] else ""
         lines.append(
-            f"- {inline(decision['id'])} **not confirmed**: {inline(decision['text'], 400)}, "
+            f"- {inline(decision['id'])} **has no outcome**: {inline(decision['text'], 400)}, "
             f"because {inline(decision['because'], 400)}{planned}"
         )
     lines += _cut(len(unsettled) - _ALL, "decisions without outcome", "holdfast recover")[:1]
     for decision in reversed(settled):
-        verdict = "" if decision["ok"] else "**failed**: "
-        lines.append(
-            f"- {inline(decision['id'])}: {inline(decision['text'], 400)}, because {inline(decision['because'], 400)}; "
-            f"{verdict}{inline(decision['outcome'], 400)}"
-        )
-    return [*lines, ""] if len(lines) > 2 else [*lines, "None.", ""]
+        said = f"{inline(decision['text'], 400)}, because {inline(decision['because'], 400)}"
+        line = f"- {inline(decision['id'])}: {said}"
+        if decision["outcome"] is not None:
+            verdict = "Outcome:" if decision["ok"] else "**Failed:**"
+            line += f". {verdict} {inline(decision['outcome'], 400)}"
+        lines.append(line)
+    return [*lines, ""] if len(lines) > 2 else []
 
 
 def _checkpoint(state: dict[str, Any]) -> list[str]:
@@ -240,7 +249,7 @@ def _checkpoint(state: dict[str, Any]) -> list[str]:
 def _listed(state: dict[str, Any], title: str, name: str, key: str) -> list[str]:
     entries = parts.opened(state, name)
     lines = [f"## {title}", ""]
-    lines += [f"- {inline(entry['id'])}: {inline(entry[key], 400)}" for entry in entries[:_ALL]] or ["None."]
+    lines += [f"- {inline(entry['id'])}: {inline(entry[key], 400)}" for entry in entries[:_ALL]]
     if len(entries) > _ALL:
         lines.append(f"- {len(entries) - _ALL:,} more")
-    return [*lines, ""]
+    return [*lines, ""] if entries else []

@@ -160,6 +160,7 @@ def _decisions(decisions: dict[str, Any], measure: Measure) -> dict[str, Any]:
         "made": decisions["made"],
         "settled": decisions["settled"],
         "failed": decisions["failed"],
+        "choices": decisions["chosen"],
         "unsettled": [_decision(d, measure) for d in list(decisions["open"].values())[: measure.shown]],
         "unsettled_count": len(decisions["open"]),
         "recent": [_decision(d, measure) for d in decisions["closed"][-min(3, measure.shown) :]],
@@ -170,7 +171,7 @@ def _decision(decision: dict[str, Any], measure: Measure) -> dict[str, Any]:
     shown = _entry(decision, measure, "text", "because", "at", "by")
     if decision["action"]:
         shown["action"] = fit(decision["action"], measure.width)
-    if "outcome" in decision:
+    if decision.get("outcome") is not None:
         shown |= {"outcome": fit(decision["outcome"], measure.width), "ok": bool(decision["ok"])}
     return shown
 

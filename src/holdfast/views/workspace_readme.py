@@ -11,8 +11,9 @@ compaction, handoffs and merges.
 * `events/`: the truth. A folder of segments for the project, each user, and each session
   (`events/sessions/<user>/<YYYY-MM-DD-xxxxxxxx>/`): one commit a line, appended and never changed;
   long texts are in `blobs/`. Do not edit them; views are made from them.
-* `sessions/<user>/<YYYY-MM-DD-xxxxxxxx>/`: what a session has besides. `STATE.md`, `state.json`: its views,
-  regenerated after each command, not in git unless you ask for it; `context/`, `artifacts/`: files that it refers to.
+* `sessions/<user>/<YYYY-MM-DD-xxxxxxxx>/`: what a session has besides. `STATE.md`, `DECISIONS.md`, `state.json`: its
+  views, regenerated after each command, not in git unless you ask for it; `context/`, `artifacts/`: files that it
+  refers to.
 * `history/YYYY-MM/`: archived sessions, read-only.
 * `local/`: this clone's own (locks, caches, quarantine). Never in git; safe to lose.
 

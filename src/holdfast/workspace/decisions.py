@@ -1,4 +1,4 @@
-"""Decisions: recorded before the action, settled after it."""
+"""Decisions: choices, and actions that are announced before they are done and settled after."""
 
 from __future__ import annotations
 
@@ -31,21 +31,51 @@ class DecisionCommands(Base):
         task: str | None = None,
         risk: str | None = None,
         supersedes: str | None = None,
+        at: Iterable[str] = (),
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
-        """Record a decision; when this returns it is durable, and the action may start.
+        """Record a decision; when this returns it is durable, and the ``action`` that it announces may start.
 
-        ``loop``, ``task`` and ``risk`` name what it is about; ``supersedes`` the decision that it replaces.
+        With an ``action`` it is unsettled until ``settle`` records the outcome. Without one it is a choice, which
+        needs no outcome. ``loop``, ``task`` and ``risk`` name what it is about; ``supersedes`` the decision that it
+        replaces. ``at`` names the places that it is about: ``src/db.py:40-60``, ``commit:…``, ``branch:…``,
+        ``package:name@version`` or a URL.
         """
-        others = list(alternatives)
+        others, places = list(alternatives), self.anchored(at)
         links = {"loop": loop, "task": task, "risk": risk}
         return self.commit(
             lambda state, mint: concepts.decision.decide(
-                state, mint, text, because, action, others, revisit_when, links=links, supersedes=supersedes
+                state,
+                mint,
+                text,
+                because,
+                action,
+                others,
+                revisit_when,
+                links=links,
+                supersedes=supersedes,
+                at=places,
             ),
             op=op,
             expect=expect,
+        )
+
+    def _announce(
+        self,
+        text: str,
+        because: str,
+        action: str | None,
+        alternatives: list[str],
+        revisit_when: str | None,
+        op: str | None,
+    ) -> Receipt:
+        """A decision whose action is the block of code that follows, named or not."""
+        return self.commit(
+            lambda state, mint: concepts.decision.decide(
+                state, mint, text, because, action, alternatives, revisit_when, announced=True
+            ),
+            op=op,
         )
 
     def settle(
@@ -57,7 +87,7 @@ class DecisionCommands(Base):
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
-        """Record how a decision turned out."""
+        """Record how a decision turned out; a choice needs no outcome, but can have one."""
         return self.commit(
             lambda state, mint: concepts.decision.settle(state, decision, outcome, ok), op=op, expect=expect
         )
@@ -77,17 +107,8 @@ class DecisionCommands(Base):
         Nothing is written until the block is entered. An exception settles the decision as failed. If the process
         dies in the block, the decision stays unsettled, and ``recover`` lists it.
         """
-        return Acting(
-            self,
-            lambda: self.decide(
-                text,
-                because=because,
-                action=action,
-                alternatives=alternatives,
-                revisit_when=revisit_when,
-                op=op,
-            ),
-        )
+        others = list(alternatives)
+        return Acting(self, lambda: self._announce(text, because, action, others, revisit_when, op))
 
 
 class Acting:

@@ -189,8 +189,8 @@ class Handle:
         if isinstance(rule, list):
             self._prepared(rule, op, _NONE)
         else:
-            judge = rule
-            self._look(lambda state: judge(state, Mint(state, state["starter"], {})))
+            check = rule
+            self._look(lambda state: check(state, Mint(state, state["starter"], {})))
         update.handle, update.rule, update.op = self, rule, op
         return update.receipt
 
@@ -306,6 +306,44 @@ class Handle:
 
     def _lines(self, *, newest_first: bool = False) -> Iterable[bytes]:
         return self.workspace.store.read(self.stream, None, newest_first=newest_first).lines
+
+    def search(
+        self,
+        words: str = "",
+        *,
+        kind: str | Iterable[str] = (),
+        by: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        status: str | None = None,
+        path: str | None = None,
+        limit: int = 20,
+    ) -> models.SearchResult:
+        """The best matches in this stream; see ``Workspace.search``, which looks into all of them."""
+        from holdfast.workspace.searching import find, result_of
+
+        found = find(
+            self.workspace,
+            words,
+            self.stream,
+            kind=kind,
+            by=by,
+            since=since,
+            until=until,
+            status=status,
+            path=path,
+            limit=limit,
+        )
+        return result_of(found)
+
+    def anchored(self, at: Iterable[str]) -> list[dict[str, Any]]:
+        """Internal: the anchors that texts name, as they are now."""
+        texts = list(at)
+        if not texts:
+            return []
+        from holdfast.workspace.anchors import take
+
+        return take(self.workspace, self.stream, texts)
 
     def at(self, when: int | str) -> JsonObject:
         """The whole state as it was, as plain JSON: at a version (the first N commits) or a timestamp (ISO 8601, UTC).

@@ -35,11 +35,11 @@ def make_brief(session: Session, budget: int | None = None) -> Brief:
     """The brief from which a new agent can continue."""
     from holdfast.core.tokens import estimate
     from holdfast.views import brief
+    from holdfast.workspace.recall import known_for
 
-    working_set = session.peek()
     return brief.brief(
-        working_set.state,
-        project_state(session.workspace),
+        session.peek().state,
+        known_for(session),
         count=estimate,
         budget=brief.DEFAULT if budget is None else budget,
         alerts=alerts(session),

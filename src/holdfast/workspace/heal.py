@@ -63,7 +63,7 @@ def _resolve_conflicts(workspace: Workspace, store: GitBacked, conflicted: list[
     return [
         *(_merge_segment(store, path) for path in segments),
         *(_resolve_archive_marker(store, path) for path in markers),
-        *(_move_back(store, path) for path in others),
+        *(_resolve_session_file(store, path) for path in others),
         *(_resolve_view(workspace, store, path) for path in views),
     ]
 
@@ -88,9 +88,12 @@ def _resolve_archive_marker(store: GitBacked, path: str) -> Healed:
     return Healed([_conflict(path, faults.SETTLED)], [path])
 
 
-def _move_back(store: GitBacked, path: str) -> Healed:
-    """Move a file that git's rename detection put into another session's folder."""
+def _resolve_session_file(store: GitBacked, path: str) -> Healed:
+    """Move a file that git's rename detection put into another session's folder; keep the text of a message that one
+    side does not have."""
     changed = store.put_back(path)
+    if not changed and store.settle_text(path):
+        return Healed([_conflict(path, faults.SETTLED)], [path])
     if not changed:
         return Healed([], [])
     targets = [other for other in changed if other != path]

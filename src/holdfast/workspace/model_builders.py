@@ -163,6 +163,7 @@ def decisions(state: State) -> models.Decisions:
         opened=part["made"],
         closed=part["settled"],
         failed=part["failed"],
+        chosen=part["chosen"],
     )
 
 

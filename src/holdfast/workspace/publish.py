@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from holdfast.workspace.session import Session
     from holdfast.workspace.workspace import Workspace
 
-VIEWS = {"state.json": "state_json", "STATE.md": "state_md"}
+VIEWS = {"state.json": "state_json", "STATE.md": "state_md", "DECISIONS.md": "decisions_md"}
 """The views of a session and their modules, loaded on first use."""
 
 
@@ -38,10 +38,16 @@ def publish(session: Session) -> list[Fault]:
     working_set = session.peek()
     for name in VIEWS:
         present = session.workspace.store.get(f"{session.stream}/{name}")
-        if not seal.is_current(present, working_set.commits):
-            found += _replace(session, name, present, fix=False)
+        if seal.is_current(present, working_set.commits) or (present is None and not _wanted(name, session)):
+            continue
+        found += _replace(session, name, present, fix=False)
     working_set.verified = working_set.head
     return found
+
+
+def _wanted(name: str, session: Session) -> bool:
+    """Whether a view that is not there is to be written."""
+    return name != "DECISIONS.md" or bool(session.peek().shown["decisions"]["made"])
 
 
 def check(workspace: Workspace, *, fix: bool, quick: bool = False) -> list[Fault]:
@@ -58,7 +64,7 @@ def check(workspace: Workspace, *, fix: bool, quick: bool = False) -> list[Fault
             if fix:
                 found += _replace(session, name, present, fix=True) or [_stale(session, name, fixed=True)]
             else:
-                verdict, detail = judge(session, name, present)
+                verdict, detail = verdict_on(session, name, present)
                 found += _fault(session, name, verdict, detail) or [_stale(session, name, fixed=False)]
     return found
 
@@ -68,7 +74,7 @@ def _replace(session: Session, name: str, present: bytes | None, *, fix: bool) -
     commit is saved first; one that git merged always is, since a person can have edited one side."""
     store, verdict, detail = session.workspace.store, FREE, ""
     if present is not None:
-        verdict, detail = judge(session, name, present)
+        verdict, detail = verdict_on(session, name, present)
     if verdict == EDITED or (verdict == LOST and not fix):
         return _fault(session, name, verdict, detail)
     saved = ""
@@ -79,7 +85,7 @@ def _replace(session: Session, name: str, present: bytes | None, *, fix: bool) -
     return _fault(session, name, verdict, detail, fixed=True, saved=saved)
 
 
-def judge(session: Session, name: str, found: bytes) -> tuple[str, str]:
+def verdict_on(session: Session, name: str, found: bytes) -> tuple[str, str]:
     """Why a view does not show the state, and the line or the commit that shows it."""
     condition = seal.condition(found)
     if condition == "intact":
@@ -90,7 +96,25 @@ def judge(session: Session, name: str, found: bytes) -> tuple[str, str]:
         return (MARKED, str(line)) if line else (FREE, "")
     if condition == "merged":
         return MERGED, ""
-    return (FREE if _is_truncated(session, name, found) else EDITED), ""
+    if _is_truncated(session, name, found):
+        return FREE, ""
+    return (MERGED if _is_joined(session, name, found) else EDITED), ""
+
+
+def _is_joined(session: Session, name: str, found: bytes) -> bool:
+    """Whether every line is one of a version that git has: a merge without a conflict joins two versions under the
+    seal of one. A person adds a line that none has."""
+    store = git_backed(session.workspace.store)
+    if store is None or not store.in_git:
+        return False
+    from holdfast.git import porcelain
+
+    lines = set(found.splitlines())
+    for version in porcelain.versions(store.root, f"{session.stream}/{name}"):
+        lines -= set((porcelain.content(store.root, version.blob) or b"").splitlines())
+        if not lines:
+            return True
+    return False
 
 
 def _fault(

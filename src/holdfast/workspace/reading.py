@@ -27,9 +27,11 @@ class Reading:
 
     __slots__ = ()
 
-    def _look(self, question: Callable[[State], T]) -> T:
-        """The result of ``question`` on the state. It must not keep a reference to any part of the state."""
-        raise NotImplementedError
+    if TYPE_CHECKING:
+
+        def _look(self, question: Callable[[State], T]) -> T:
+            """The result of ``question`` on the state. It must not keep a reference to any part of the state."""
+            ...
 
     @property
     def version(self) -> int:

@@ -28,6 +28,7 @@ message-*.txt -text
 # Views that are tracked merge by union, without stopping; the next command regenerates what that left.
 STATE.md text eol=lf merge=union linguist-generated
 state.json text eol=lf merge=union linguist-generated
+DECISIONS.md text eol=lf merge=union linguist-generated
 """
 
 GITIGNORE = f"""\

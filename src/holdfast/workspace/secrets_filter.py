@@ -63,8 +63,8 @@ def passed(handle: Handle, draft: Draft) -> tuple[Draft, bytes]:
         sign = may_be_in(content, marks)
         if sign is False or (sign is None and not _may_hold(draft)):
             return draft, content
-    judged = _judged(handle, draft)
-    return judged, content if judged is draft else content_of(judged)
+    scanned = _scanned(handle, draft)
+    return scanned, content if scanned is draft else content_of(scanned)
 
 
 def _may_hold(draft: Draft) -> bool:
@@ -137,7 +137,7 @@ def checked(policy: Any, where: str) -> str:
 # -- what was found -----------------------------------------------------------------------------------------------
 
 
-def _judged(handle: Handle, draft: Draft) -> Draft:
+def _scanned(handle: Handle, draft: Draft) -> Draft:
     from holdfast.core.secrets import finder as secrets
 
     found: list[Finding] = [("op", path, secret, draft.op) for path, secret in secrets.find_in(draft.op)]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from holdfast.workspace.workspace import Workspace
 
 
-def everywhere(workspace: Workspace) -> list[dict[str, Any]]:
+def all_sessions(workspace: Workspace) -> list[dict[str, Any]]:
     """Every session, newest first, with its locations: ``here``, worktrees, branches, ``kept``."""
     found: dict[str, list[str]] = {}
 

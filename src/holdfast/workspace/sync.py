@@ -23,6 +23,8 @@ VIEW = "STATE.md"
 _ESCAPED = re.compile(r"\\([^\w\s])")
 _TITLE = re.compile(r"# Session State:\s*(.*)$")
 _ONE = ("goal", "phase", "focus", "status", "task")
+_LISTED = {"next": "next action", "blocker": "blocker", "risk": "risk"}
+"""Lists to which a person may add a line."""
 
 
 class Change(NamedTuple):
@@ -57,7 +59,8 @@ def drift(session: Session) -> Drift:
     base = _parsed(publish.render(VIEW, publish.state_at(session, seal.head(found))).decode())
     present = _parsed(publish.render(VIEW, state).decode())
     now = _parsed(text)
-    return Drift(True, _changes(base, now, present), _added_lines(base, now))
+    left = [*_added_lines(base, now), *_removed_lines(base, now, present)]
+    return Drift(True, _changes(base, now, present), left)
 
 
 def accept(session: Session) -> Drift:
@@ -98,7 +101,9 @@ def report(seen: Drift) -> list[str]:
         lines.append(f"- {name}: {change.before or 'nothing'} → {change.after or 'removed'}")
         if change.also:
             lines.append(f"    the log meanwhile says: {change.also}")
-    lines += [f"- line {left.line} cannot be imported: {left.text.strip()[:120]}" for left in seen.left]
+    for left in seen.left:
+        what = f"line {left.line}" if left.line else "a removed line"
+        lines.append(f"- {what} cannot be imported: {left.text.strip()[:120]}")
     return lines
 
 
@@ -109,6 +114,8 @@ class _Content(NamedTuple):
     loops: dict[str, tuple[str, str, int]]
     budget: tuple[int, int] | None
     left: dict[str, Left]
+    listed: dict[tuple[str, str], int]
+    """Kind and text of each item of a list, and its line."""
 
 
 def _parsed(text: str) -> _Content:
@@ -116,6 +123,7 @@ def _parsed(text: str) -> _Content:
     loops: dict[str, tuple[str, str, int]] = {}
     budget = None
     left: dict[str, Left] = {}
+    listed: dict[tuple[str, str], int] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if match := _TITLE.match(line):
             single["goal"] = (_plain(match[1]), number)
@@ -129,9 +137,11 @@ def _parsed(text: str) -> _Content:
             loops[name] = (_plain(item.data["title"]), item.data["status"], item.line)
         elif item.kind == "budget":
             budget = (item.data["used"], item.data["total"])
-        elif item.kind == "note":
-            left[_shown(item)] = Left(item.line, _shown(item), "an update")
-    return _Content(single, loops, budget, left)
+        elif item.kind in _LISTED:
+            listed[item.kind, _plain(item.data["text"])] = item.line
+        else:
+            left[_shown(item)] = Left(item.line, _shown(item), f"a {item.kind}")
+    return _Content(single, loops, budget, left, listed)
 
 
 def _shown(record: Record) -> str:
@@ -161,6 +171,9 @@ def _changes(base: _Content, now: _Content, present: _Content) -> list[Change]:
             changes.append(
                 Change("loop", name, f"{was[0]} ({was[1]})", f"{is_now[0]} ({is_now[1]})", is_now[2], "")
             )
+    for (kind, text), line in now.listed.items():
+        if (kind, text) not in base.listed:
+            changes.append(Change(f"new {_LISTED[kind]}", "", "", text, line, ""))
     if base.budget and now.budget and base.budget[1] != now.budget[1]:
         changes.append(Change("budget", "total", str(base.budget[1]), str(now.budget[1]), 0, ""))
     return changes
@@ -168,6 +181,15 @@ def _changes(base: _Content, now: _Content, present: _Content) -> list[Change]:
 
 def _added_lines(base: _Content, now: _Content) -> list[Left]:
     return [left for text, left in now.left.items() if text not in base.left]
+
+
+def _removed_lines(base: _Content, now: _Content, present: _Content) -> list[Left]:
+    """Items that a person removed and that are still open: what came of them, only a command can say."""
+    return [
+        Left(0, text, f"a removed {_LISTED[kind]}")
+        for kind, text in base.listed
+        if (kind, text) not in now.listed and (kind, text) in present.listed
+    ]
 
 
 def _events(state: dict[str, Any], mint: Any, change: Change) -> list[Event]:
@@ -197,6 +219,12 @@ def _ruled(state: dict[str, Any], mint: Any, change: Change) -> list[Event]:
         return [*added, Event("task.started", {"id": added[0].data["id"], "saw": saw})]
     if change.kind == "new loop":
         return concepts.loop.add(state, mint, after)
+    if change.kind == "new next action":
+        return concepts.next_action.add(state, mint, after)
+    if change.kind == "new blocker":
+        return concepts.blocker.add(state, mint, after)
+    if change.kind == "new risk":
+        return concepts.risk.add(state, mint, after)
     if change.kind == "budget":
         return concepts.budget.set_total(state, int(after))
     return _loop_events(state, mint, change)

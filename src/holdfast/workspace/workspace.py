@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable
 from functools import lru_cache
 
 from holdfast.core import codec, concepts, ids, timestamps, validation
@@ -31,10 +32,11 @@ from holdfast.workspace.session import Session
 from holdfast.workspace.thread_lock import ThreadLock
 
 if TYPE_CHECKING:
+    from holdfast.index.index import Index
     from holdfast.workspace.attachments import Attachments
     from holdfast.workspace.choose import Choice
     from holdfast.workspace.discovery import Surroundings
-    from holdfast.workspace.models import Unsettled
+    from holdfast.workspace.models import Decided, SearchResult, Unsettled
     from holdfast.workspace.person import Person
     from holdfast.workspace.presence import Lease, Presence
     from holdfast.workspace.project import Project
@@ -125,13 +127,15 @@ class Workspace:
         self.new_key: bytes | None = None
         self.written = ""
         """The stream of the last commit of this process; empty if there is none."""
-        self.by = str(secrets_filter.passed_value(self, checked_text(by, "actor", cap=NAME_CAP), "actor")[0])
+        actor = secrets_filter.passed_value(self, checked_text(by, "actor", cap=NAME_CAP), "actor")[0]
+        self._by = validation.without_controls(str(actor))
         self._stale: dict[str, Handle] = {}
         self._published = 0
         self._publishing = ThreadLock()
         """Held by the thread that writes views. Acquired before the locks of working sets."""
         self._presence: Presence | None = None
         self._faults: list[Fault] = []
+        self._index: Index | None = None
 
     @property
     def by(self) -> str:
@@ -360,6 +364,52 @@ class Workspace:
 
     # -- across sessions ----------------------------------------------------------------------------------
 
+    @property
+    def index(self) -> Index:
+        """Internal: the read model over all streams."""
+        if self._index is None:
+            from holdfast.index.index import Index
+
+            self._index = Index(self.store, wall_clock)
+        return self._index
+
+    def search(
+        self,
+        words: str = "",
+        *,
+        kind: str | Iterable[str] = (),
+        session: str | None = None,
+        user: str | None = None,
+        by: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        status: str | None = None,
+        path: str | None = None,
+        limit: int = 20,
+    ) -> SearchResult:
+        """The best matches over all sessions, live and archived, the project and its users.
+
+        All words must be there, whole or as the beginning of a word; "quoted words" in this order. ``kind`` is one or
+        several of decision, task, note, fact and so on; ``since`` and ``until`` are timestamps or ages such as 7d;
+        ``path`` is a file that the text names.
+        """
+        from holdfast.workspace.searching import find, result_of
+
+        found = find(
+            self,
+            words,
+            self.session(session).stream if session is not None else None,
+            kind=kind,
+            user=user,
+            by=by,
+            since=since,
+            until=until,
+            status=status,
+            path=path,
+            limit=limit,
+        )
+        return result_of(found)
+
     def recover(self) -> list[Unsettled]:
         """Every decision with no outcome, over all sessions and the project, oldest first."""
         from holdfast.workspace.entries import unsettled
@@ -372,6 +422,42 @@ class Workspace:
                 decision=build(Decision, entry),
             )
             for entry in unsettled(self)
+        ]
+
+    def decisions(
+        self,
+        *,
+        status: str | None = None,
+        session: str | None = None,
+        by: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        text: str | None = None,
+    ) -> list[Decided]:
+        """What was decided, over all sessions (archived ones too) and the project, newest first, with texts in full.
+
+        ``status`` is ``unsettled``, ``settled`` (failed ones too), ``failed`` or ``choice``; ``since`` and ``until``
+        are times in ISO 8601 (UTC) or spans back from now (``7d``); ``text`` is in any case.
+        """
+        from holdfast.workspace.decision_list import Wanted, decisions
+        from holdfast.workspace.model_builders import build
+        from holdfast.workspace.models import Decided, Decision
+
+        now = wall_clock()
+        wanted = Wanted(
+            status,
+            self.session(session).stream if session is not None else None,
+            by,
+            timestamps.iso(timestamps.parse(since, now)) if since is not None else None,
+            timestamps.iso(timestamps.parse(until, now)) if until is not None else None,
+            text.lower() if text is not None else None,
+        )
+        return [
+            Decided(
+                session=f"{entry['user']}/{entry['session']}" if entry["user"] else "",
+                decision=build(Decision, entry),
+            )
+            for entry in decisions(self, wanted)[0]
         ]
 
     def doctor(self, *, fix: bool = False) -> list[Fault]:
@@ -471,6 +557,8 @@ class Workspace:
     def close(self) -> None:
         """Write the views of changed sessions, and close the store."""
         self.publish()
+        if self._index is not None:
+            self._index.close()
         self.store.close()
 
     def __enter__(self) -> Self:

@@ -1,13 +1,15 @@
-"""Decisions, as a write-ahead log: first what will be done and why, later the outcome.
+"""Decisions: what was decided and why; and, as a write-ahead log, what will be done now and how it turned out.
 
-A successor must check every decision without an outcome: it may or may not have been carried out.
+A decision that announces an action is open until its outcome is recorded. A successor must check every open one: it
+may or may not have been carried out. A decision without an action is a *choice*: it needs no outcome. Its event says
+so (``choice``); an event that says nothing announces an action.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from holdfast.core import collection, short_ids
+from holdfast.core import anchors, collection, short_ids
 from holdfast.core.codec import Commit, Event
 from holdfast.core.text import checked_text, checked_texts, excerpt, one_line
 from holdfast.errors import Hint, NotFound, Refused, Use
@@ -16,20 +18,22 @@ from holdfast.typed import Any
 EVENTS = {"decision.made": 1, "decision.settled": 1}
 STEPS: dict[Any, Any] = {}
 MAX_OPEN = 1000
-CLOSED = 10
+CLOSED = 50
+"""Decisions, settled or choices, that the state keeps; the log has all."""
+RIVALS = 10
 LINKS = {"loop": ("loops", "LOOP"), "task": ("tasks", "T"), "risk": ("risks", "R")}
 """What a decision can link to: the part of the state, and the prefix of its ids."""
 
 
 def blank() -> dict[str, Any]:
-    return {"decisions": {"open": {}, "closed": [], "made": 0, "settled": 0, "failed": 0}}
+    return {"decisions": {"open": {}, "closed": [], "made": 0, "settled": 0, "failed": 0, "chosen": 0}}
 
 
 def _made(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
     decisions = state["decisions"]
     decisions["made"] += 1
     short_ids.note(state, data["id"])
-    decisions["open"][data["id"]] = {
+    entry: dict[str, Any] = {
         "id": data["id"],
         "text": excerpt(data["text"]),
         "because": excerpt(data["because"]),
@@ -39,13 +43,32 @@ def _made(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
         **{link: data.get(link) for link in LINKS},
         "supersedes": data.get("supersedes"),
         "superseded_by": None,
+        "anchors": anchors.stored(data),
         "at": commit.at,
         "by": commit.by,
         "origin": commit.origin,
         "commit": commit.id,
     }
+    if is_choice(data):
+        decisions["chosen"] += 1
+        _close(decisions, {**entry, "choice": True, **_UNSETTLED})
+    else:
+        decisions["open"][data["id"]] = entry
     if data.get("supersedes"):
         _supersede(decisions, data["supersedes"], data["id"])
+
+
+_UNSETTLED: dict[str, Any] = {"outcome": None, "ok": None, "settled_at": None, "settled_by": None}
+
+
+def is_choice(data: dict[str, Any]) -> bool:
+    """Whether a ``decision.made`` announces no action and so needs no outcome."""
+    return data.get("choice") is True and not data.get("action")
+
+
+def _close(decisions: dict[str, Any], entry: dict[str, Any]) -> None:
+    decisions["closed"].append({**entry, "rivals": []})
+    del decisions["closed"][:-CLOSED]
 
 
 def _supersede(decisions: dict[str, Any], older: str, newer: str) -> None:
@@ -68,14 +91,18 @@ def _settled(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> Non
     if decision is not None:
         decisions["settled"] += 1
         decisions["failed"] += not data["ok"]
-        decisions["closed"].append({**decision, **outcome, "rivals": []})
-        del decisions["closed"][:-CLOSED]
+        _close(decisions, {**decision, **outcome})
         return
-    # Two clones settled the same decision: both outcomes stay visible.
     for closed in decisions["closed"]:
-        if closed["id"] == data["id"]:
+        if closed["id"] != data["id"]:
+            continue
+        if closed["outcome"] is None:  # a choice that was confirmed all the same
+            decisions["settled"] += 1
+            decisions["failed"] += not data["ok"]
+            closed.update(outcome)
+        else:  # two clones settled the same decision: both outcomes stay visible
             closed["rivals"].append(outcome)
-            del closed["rivals"][:-CLOSED]
+            del closed["rivals"][:-RIVALS]
 
 
 FOLDS = {"decision.made": _made, "decision.settled": _settled}
@@ -98,12 +125,16 @@ def decide(
     *,
     links: dict[str, str | None] | None = None,
     supersedes: str | None = None,
+    announced: bool = False,
+    at: list[anchors.Anchor] | None = None,
 ) -> list[Event]:
-    """Record a decision before it is carried out.
+    """Record a decision; with an ``action``, before that is carried out.
 
-    ``links`` names what it is about (``loop``, ``task``, ``risk``), ``supersedes`` the decision it replaces.
+    Without an action it is a choice, unless an action is ``announced`` all the same. ``links`` names what it is
+    about (``loop``, ``task``, ``risk``), ``supersedes`` the decision it replaces, ``at`` the places it is about.
     """
-    if len(state["decisions"]["open"]) >= MAX_OPEN:
+    choice = action is None and not announced
+    if not choice and len(state["decisions"]["open"]) >= MAX_OPEN:
         raise Refused(
             f"{MAX_OPEN:,} decisions are unsettled; nothing was written.",
             hint=Hint("Settle some first: ", Use("recover"), " lists them, ", Use("settle"), " settles one."),
@@ -125,11 +156,14 @@ def decide(
             data[link] = collection.known(state, part, target, prefix, link)
     if supersedes is not None:
         data["supersedes"] = collection.known(state, "decisions", supersedes, "D", "decision")
+    if choice:
+        data["choice"] = True
+    anchors.put(data, at or [])
     return [Event("decision.made", data)]
 
 
 def settle(state: dict[str, Any], short_id: str, outcome: str, ok: bool = True) -> list[Event]:
-    """Record the outcome of a decision."""
+    """Record the outcome of a decision; a choice needs none, and can have one."""
     decisions = state["decisions"]
     short_id = short_ids.whole(state, short_id)
     try:
@@ -137,11 +171,15 @@ def settle(state: dict[str, Any], short_id: str, outcome: str, ok: bool = True) 
     except NotFound:
         for closed in decisions["closed"]:
             if short_ids.same(closed["id"], short_id):
+                if closed["outcome"] is None:
+                    full = closed["id"]
+                    break
                 raise Refused(
                     f"{closed['id']} is settled already, at {closed['settled_at']} by {closed['settled_by']}"
                     f": {one_line(closed['outcome'])}. Nothing was written."
                 ) from None
-        raise
+        else:
+            raise
     return [
         Event("decision.settled", {"id": full, "outcome": checked_text(outcome, "outcome"), "ok": bool(ok)})
     ]

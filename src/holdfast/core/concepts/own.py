@@ -33,7 +33,7 @@ HEADLINES: dict[str, Any] = {}
 
 
 def is_all_own(line: bytes) -> bool:
-    """Whether the commit in a line has only a program's own events, judged without parsing it; False if in doubt."""
+    """Whether the commit in a line has only a program's own events, found without parsing it; False if in doubt."""
     count = line.count(b'"type"')
     return count > 0 and line.count(b'"type":"x.') == count
 

@@ -47,6 +47,9 @@ SECTIONS = (
 )  # fmt: skip
 """What a section holds, by words of its heading."""
 
+_FIELD_LISTS = ("fields", "budget", "stack")
+"""Sections whose fields, in bold, can be the items of a list."""
+
 FIELDS = {
     "phase": "phase",
     "current phase": "phase",
@@ -196,7 +199,10 @@ class _Page:
         if _NOTHING.fullmatch(bare):
             return
         bullet = _BULLET.match(line) or _NUMBERED.match(line)
-        if bullet is None and (match := _FIELD.match(bare)):
+        match = _FIELD.match(bare) if bullet is None else None
+        if bullet is not None and self._section in _FIELD_LISTS and (listed := _FIELD.match(bullet["text"])):
+            bullet, match = (None, listed) if listed[5] is None else (bullet, None)
+        if match is not None:
             name = next(part for part in (match[1], match[3], match[5]) if part is not None)
             value = next(part for part in (match[2], match[4], match[6]) if part is not None)
             yield from self._field(number, line, name.strip().lower(), value.strip())

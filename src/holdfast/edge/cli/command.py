@@ -365,6 +365,20 @@ def at_least(least: int) -> Callable[[str], int]:
     return whole_number
 
 
+def typed_time(text: str) -> str:
+    """The time that a person typed: local, as times are shown, unless it ends with Z or is a span back."""
+    from holdfast.core import timestamps
+    from holdfast.workspace.clock import wall_clock
+
+    parsed = timestamps.parse(text, wall_clock())
+    if text.strip()[:4].isdecimal() and "-" in text and not text.strip().endswith("Z"):
+        import time
+
+        local = time.gmtime(parsed // 1000)
+        parsed = int(time.mktime((*local[:8], -1))) * 1000 + parsed % 1000
+    return timestamps.iso(parsed)
+
+
 def as_text(data: dict[str, Any]) -> str:
     """A JSON object in one line; characters that the output encoding lacks are escaped."""
     import json

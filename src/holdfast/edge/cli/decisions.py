@@ -1,12 +1,23 @@
-"""decide, settle, recover."""
+"""decide, settle, recover, decisions."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
 
-from holdfast.edge.cli.command import Command, Output, on_project, on_session, open_here
-from holdfast.edge.render import clean, paint, plural, when
+from holdfast.core.stream import PROJECT
+from holdfast.edge.cli.command import (
+    Command,
+    Output,
+    at_least,
+    on_project,
+    on_session,
+    open_here,
+    typed_time,
+)
+from holdfast.edge.cli.references import anchor_argument, given_anchors
+from holdfast.edge.render import age, clean, paint, plural, when
+from holdfast.typed import Any
 from holdfast.workspace.decisions import DecisionCommands
 from holdfast.workspace.entries import unsettled as unsettled_entries
 
@@ -14,7 +25,7 @@ from holdfast.workspace.entries import unsettled as unsettled_entries
 def _decide_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", help="what was decided")
     parser.add_argument("--because", required=True, metavar="WHY", help="the reason")
-    parser.add_argument("--action", help="what will be done now; settle it afterwards")
+    parser.add_argument("--action", help="what will be done now: the decision is unsettled until `settle`")
     parser.add_argument(
         "--alternative",
         action="append",
@@ -27,6 +38,7 @@ def _decide_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", metavar="ID", help="the task that it belongs to")
     parser.add_argument("--risk", metavar="ID", help="the risk that it is about")
     parser.add_argument("--supersedes", metavar="ID", help="the earlier decision that it replaces")
+    anchor_argument(parser)
     _project_argument(parser)
 
 
@@ -52,12 +64,18 @@ def _decide(arguments: argparse.Namespace) -> Output:
             task=arguments.task,
             risk=arguments.risk,
             supersedes=arguments.supersedes,
+            at=given_anchors(arguments.at),
             op=arguments.op,
             expect=arguments.expect,
         )
-        then = f"holdfast settle {receipt.id} OUTCOME{' --project' if arguments.project else ''}"
-        text = f"Recorded {paint(receipt.id, 'bold')}. When done: {then}"
-        return Output(text, {"id": receipt.id, "version": receipt.version, "commit": receipt.commit})
+        name = paint(receipt.id, "bold")
+        if arguments.action:
+            then = f"holdfast settle {receipt.id} OUTCOME{' --project' if arguments.project else ''}"
+            text = f"Recorded {name}. When done: {then}"
+        else:
+            text = f"Recorded {name}, a choice. (To announce what you do now: --action.)"
+        data = {"id": receipt.id, "version": receipt.version, "commit": receipt.commit}
+        return Output(text, {**data, "choice": not arguments.action})
 
     return _where(arguments, act)
 
@@ -104,17 +122,116 @@ def _recover(arguments: argparse.Namespace) -> Output:
     return Output("\n".join(lines), {"unsettled": unsettled})
 
 
+_STATUSES = {
+    "open": ("unsettled", "only announced actions without an outcome"),
+    "settled": ("settled", "only those with an outcome"),
+    "failed": ("failed", "only those that failed"),
+    "choices": ("choice", "only choices, which need no outcome"),
+}
+
+
+def _decisions_arguments(parser: argparse.ArgumentParser) -> None:
+    which = parser.add_mutually_exclusive_group()
+    for name, (_, said) in _STATUSES.items():
+        which.add_argument(f"--{name}", action="store_true", help=said)
+    parser.add_argument("--project", action="store_true", help="only decisions of the project itself")
+    parser.add_argument("--by", metavar="ACTOR", help="only those of this actor")
+    parser.add_argument("--since", metavar="WHEN", help="not before: 7d, 2026-01-21, 2026-01-21T14:30")
+    parser.add_argument("--until", metavar="WHEN", help="not after")
+    parser.add_argument("--grep", metavar="TEXT", help="only those with this text, in upper or lower case")
+    parser.add_argument(
+        "--limit",
+        type=at_least(0),
+        default=50,
+        metavar="N",
+        help="how many, newest first (default: 50; 0: all)",
+    )
+
+
+def _decisions(arguments: argparse.Namespace) -> Output:
+    from holdfast.workspace.anchors import standings
+    from holdfast.workspace.decision_list import Wanted, decisions
+
+    status = next((value for name, (value, _) in _STATUSES.items() if getattr(arguments, name)), None)
+    with open_here(arguments) as workspace:
+        stream = PROJECT if arguments.project else None
+        if arguments.session:
+            stream = workspace.session(arguments.session).stream
+        wanted = Wanted(
+            status,
+            stream,
+            arguments.by,
+            typed_time(arguments.since) if arguments.since else None,
+            typed_time(arguments.until) if arguments.until else None,
+            arguments.grep.lower() if arguments.grep else None,
+        )
+        found, looked = decisions(workspace, wanted)
+        shown = found[: arguments.limit or None]
+        for decision in shown:
+            places = standings(workspace, decision["stream"], decision)
+            decision["at_places"] = [place._asdict() for place in places]
+    data = {"decisions": shown, "total": len(found), "looked_at": looked}
+    if not found:
+        many = plural(looked, "stream")
+        return Output(f"No decision matches in {many} (sessions, archive and project).", data)
+    lines = [_counted(found), ""]
+    for decision in shown:
+        lines += [*_listed(decision), ""]
+    if len(found) > len(shown):
+        lines.append(f"{len(found) - len(shown):,} more: --limit N shows them.")
+    return Output("\n".join(lines), data)
+
+
+def _counted(found: list[dict[str, Any]]) -> str:
+    """How many decisions there are, and of which kinds."""
+    kinds = [decision["status"] for decision in found]
+    counts = [
+        f"{kinds.count('unsettled'):,} unsettled" if "unsettled" in kinds else "",
+        f"{kinds.count('settled'):,} settled" if "settled" in kinds else "",
+        f"{kinds.count('failed'):,} failed" if "failed" in kinds else "",
+        plural(kinds.count("choice"), "choice") if "choice" in kinds else "",
+    ]
+    return f"{plural(len(found), 'decision')}, newest first: {', '.join(filter(None, counts))}"
+
+
+_COLOURS = {"unsettled": "yellow", "failed": "red"}
+
+
+def _listed(decision: dict[str, Any]) -> list[str]:
+    """One decision of the list."""
+    from holdfast.workspace.anchors import Standing
+    from holdfast.workspace.clock import wall_clock
+
+    status = decision["status"]
+    mark = "" if status in ("settled", "choice") else f" [{paint(status, _COLOURS[status])}]"
+    lines = [f"{paint(clean(decision['id'], 40), 'bold')}{mark}  {clean(decision['text'], 200)}"]
+    rows = [
+        ("because", "because"),
+        ("action", "to do"),
+        ("outcome", "outcome"),
+        ("superseded_by", "replaced by"),
+    ]
+    lines += [f"    {label.ljust(8)} {clean(decision[key], 300)}" for key, label in rows if decision[key]]
+    lines += [f"    at       {clean(Standing(**place), 200)}" for place in decision["at_places"]]
+    place = f"{decision['user']}/{decision['session']}" if decision["user"] else "the project"
+    who = f"{clean(decision['by'], 60)}, {age(decision['at'], wall_clock())}, in {clean(place, 120)}"
+    return [*lines, f"    {paint(who, 'dim')}"]
+
+
 COMMANDS = {
     "decide": Command(
-        "Record a decision before you act on it.",
+        "Record a decision: a choice, or an action before it is done.",
         _decide_arguments,
         _decide,
         (
             'holdfast decide "Move to SQLite" --because "8 writers" --action "migrate"',
             'holdfast decide "Keep JSON" --because "git diff" --alternative YAML',
             'holdfast decide "No cache" --because "it is fast" --revisit-when "p95 > 1 s"',
+            'holdfast decide "One lock" --because "order" --at src/db.py:40-60',
         ),
         writes=True,
+        details="With --action it is unsettled until its outcome is recorded, and `holdfast recover` lists it. "
+        "Without, it is a choice and needs no outcome.",
     ),
     "settle": Command(
         "Record the outcome of a decision.",
@@ -132,5 +249,17 @@ COMMANDS = {
         _recover,
         ("holdfast recover", "holdfast recover --json"),
         repairs=True,
+    ),
+    "decisions": Command(
+        "List what was decided in all sessions, with reason and outcome.",
+        _decisions_arguments,
+        _decisions,
+        (
+            "holdfast decisions",
+            "holdfast decisions --since 7d --grep sqlite",
+            "holdfast decisions --open",
+            "holdfast decisions --session 2026-01-21-a1b2c3d4 --json",
+        ),
+        details="Archived sessions and the project are included; `holdfast show ID --session S` shows one in full.",
     ),
 }

@@ -31,16 +31,19 @@ def _handoff(arguments: argparse.Namespace) -> Output:
 
 
 def _view_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", help="STATE.md, state.json, LOOPS.md, CONTEXT.md, handoff or continue")
+    parser.add_argument(
+        "name", help="STATE.md, state.json, DECISIONS.md, LOOPS.md, CONTEXT.md, handoff or continue"
+    )
     parser.add_argument("--write", action="store_true", help="also write it into the session's folder")
 
 
 def _view(arguments: argparse.Namespace) -> Output:
-    from holdfast.views import pages, state_json, state_md
+    from holdfast.views import decisions_md, pages, state_json, state_md
 
     renders = {
         "state.md": ("STATE.md", state_md.render),
         "state.json": ("state.json", state_json.render),
+        "decisions.md": ("DECISIONS.md", decisions_md.render),
         "loops.md": ("LOOPS.md", pages.loops_md),
         "context.md": ("CONTEXT.md", pages.context_md),
         "handoff": ("", pages.handoff_md),

@@ -6,18 +6,18 @@ import argparse
 import json
 from collections.abc import Callable
 
-from holdfast.core import timestamps
+from holdfast.core.codec import Commit, Event
 from holdfast.core.ids import checked_name
 from holdfast.core.stream import PROJECT, user_stream
-from holdfast.edge.cli.command import Command, Output, at_least, on_session, open_here
+from holdfast.edge.cli.command import Command, Output, as_text, at_least, on_session, open_here, typed_time
 from holdfast.edge.render import clean, fit, paint, plural, when
-from holdfast.errors import NotFound, Usage
+from holdfast.errors import NoSession, NotFound, Usage
 from holdfast.typed import Any
-from holdfast.views import state_json
+from holdfast.views import state_md
 from holdfast.views.markdown import visible_json
-from holdfast.workspace.clock import wall_clock
+from holdfast.views.sentences import change, sentence, telling
 from holdfast.workspace.handle import Handle
-from holdfast.workspace.history import Filter, find_thing, matching
+from holdfast.workspace.history import Filter, matching
 from holdfast.workspace.person import Person
 from holdfast.workspace.session import Session
 
@@ -61,6 +61,7 @@ def _log_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--until", metavar="WHEN", help="not after")
     parser.add_argument("--git", action="store_true", help="the git commits of the session instead")
+    parser.add_argument("--raw", action="store_true", help="each commit as one line of JSON")
     parser.add_argument(
         "--grep", metavar="TEXT", help="commits that contain this text, in upper or lower case"
     )
@@ -94,28 +95,12 @@ def _log_of_git(session: Session, limit: int) -> Output:
     return Output(text, {"session": session.id, "git_commits": commits})
 
 
-_PLAIN = ("id", "text", "title", "goal", "phase", "outcome", "message", "topic", "name")
-"""Fields whose meaning is clear without their name."""
-
-
-def _detail(data: dict[str, Any]) -> str:
-    """An event in one line: its main fields first, then the others by name."""
-    said = [str(data[name]) for name in _PLAIN if data.get(name)]
-    for name, value in data.items():
-        if name not in _PLAIN and name != "saw" and value not in (None, "", [], {}):
-            said.append(
-                f"{name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
-            )
-    return f"{said[0]} {'; '.join(said[1:])}" if data.get("id") else "; ".join(said)
-
-
 def _log(arguments: argparse.Namespace) -> Output:
-    now = wall_clock()
     wanted = Filter(
         arguments.type,
         arguments.by,
-        timestamps.iso(_time(arguments.since, now)) if arguments.since else None,
-        timestamps.iso(_time(arguments.until, now)) if arguments.until else None,
+        typed_time(arguments.since) if arguments.since else None,
+        typed_time(arguments.until) if arguments.until else None,
         arguments.grep.lower() if arguments.grep else None,
     )
 
@@ -125,13 +110,6 @@ def _log(arguments: argparse.Namespace) -> Output:
                 raise Usage("--git works on a session, not on a project or a user.")
             return _log_of_git(handle, arguments.limit)
         commits = matching(handle, wanted, arguments.limit)
-        lines = []
-        for commit in commits:
-            for event in commit.events:
-                detail = clean(_detail(event.data), 140)
-                lines.append(
-                    f"{when(commit.at)}  {paint(event.type.ljust(18), 'cyan')} {clean(commit.by, 24)}  {detail}"
-                )
         data = [
             {
                 "id": c.id,
@@ -143,51 +121,80 @@ def _log(arguments: argparse.Namespace) -> Output:
             }
             for c in commits
         ]
-        return Output(fit("\n".join(lines)) or "No commits match.", {**named, "commits": data})
+        if arguments.raw:
+            text = "\n".join(as_text(commit).rstrip("\n") for commit in data)
+        else:
+            lines = [_said(commit, event) for commit in commits for event in commit.events]
+            text = fit("\n".join(lines)) or "No commits match."
+        return Output(text, {**named, "commits": data})
 
     return _on_stream(arguments, act)
 
 
-def _time(text: str, now: int) -> int:
-    """The time that a person typed: local, as times are shown, unless it ends with Z or is a span back."""
-    parsed = timestamps.parse(text, now)
-    if not text.strip()[:4].isdecimal() or "-" not in text or text.strip().endswith("Z"):
-        return parsed
-    import time
-
-    local = time.gmtime(parsed // 1000)
-    return int(time.mktime((*local[:8], -1))) * 1000 + parsed % 1000
+def _said(commit: Commit, event: Event) -> str:
+    """An event as a sentence: when, who, what."""
+    did = clean(sentence(event.type, event.data), 700)
+    return f"{paint(when(commit.at), 'dim')}  {paint(clean(commit.by, 40), 'cyan')} {did}"
 
 
 def _point(text: str) -> int | str:
-    return int(text) if text.isdigit() else timestamps.iso(_time(text, wall_clock()))
+    return int(text) if text.isdigit() else typed_time(text)
 
 
 def _show_arguments(parser: argparse.ArgumentParser) -> None:
     _stream_arguments(parser)
-    parser.add_argument("id", nargs="?", help="a decision such as D-12: everything the log has about it")
+    parser.add_argument(
+        "id", nargs="?", help="a record such as D-12, T-3 or F-1: everything the log has about it"
+    )
     parser.add_argument(
         "--at", metavar="WHEN", help="the whole state at a version or time: 40, 7d, 2026-01-21T14:30"
     )
 
 
 def _show(arguments: argparse.Namespace) -> Output:
+    if arguments.id:
+        return _show_record(arguments)
+
     def act(handle: Handle, named: dict[str, str]) -> Output:
-        if arguments.id:
-            found = find_thing(handle, arguments.id)
-            if not found:
-                raise NotFound(f"The log has nothing about {arguments.id[:40]}.")
-            lines = []
-            for entry in found:
-                lines.append(paint(f"{when(entry['at'])}  {entry['type']}  by {clean(entry['by'])}", "bold"))
-                lines += [f"  {key}: {clean(value)}" for key, value in entry["data"].items()]
-            return Output("\n".join(lines), {**named, "events": found})
         state: dict[str, Any] = handle.at(_point(arguments.at)) if arguments.at else handle.peek().state
-        contract = state_json.contract(state) if state["kind"] == "session" else state
-        shown = visible_json(json.dumps(contract, ensure_ascii=False, indent=2))
-        return Output(shown, {**named, "version": state["commits"], "state": state})
+        if state["kind"] == "session":
+            page = clean(state_md.render(state).partition("\n---\n")[2].lstrip("\n"))
+        else:
+            page = visible_json(json.dumps(state, ensure_ascii=False, indent=2))
+        return Output(page, {**named, "version": state["commits"], "state": state})
 
     return _on_stream(arguments, act)
+
+
+def _show_record(arguments: argparse.Namespace) -> Output:
+    """The page of one record: of the session, else of the project."""
+
+    def act(handle: Handle, named: dict[str, str]) -> Output:
+        from holdfast.edge.cli.record_page import page
+        from holdfast.workspace.records import find_record
+
+        record = find_record(handle, arguments.id)
+        if record is None:
+            raise NotFound(
+                f"The log has nothing about {arguments.id[:40]}.",
+                hint="`holdfast decisions` lists the decisions of all sessions; --session ID looks into another one.",
+            )
+        place = named.get("session") or named.get("stream", "")
+        return Output(page(record, place), {**named, "record": record, "events": record["events"]})
+
+    if arguments.project or arguments.user is not None:
+        return _on_stream(arguments, act)
+    try:
+        return _on_stream(arguments, act)
+    except (NoSession, NotFound):
+        if arguments.session:
+            raise
+        try:
+            with open_here(arguments) as workspace:
+                return act(workspace.project, {"stream": PROJECT})
+        except NotFound:
+            pass
+        raise
 
 
 def _diff_arguments(parser: argparse.ArgumentParser) -> None:
@@ -199,36 +206,39 @@ def _diff_arguments(parser: argparse.ArgumentParser) -> None:
 def _diff(arguments: argparse.Namespace) -> Output:
     def act(handle: Handle, named: dict[str, str]) -> Output:
         changes = handle.differences(_point(arguments.before), _point(arguments.after))
-        lines = []
-        for change in changes:
-            lines.append(f"{paint(clean(change['what'], 80), 'bold')}: {change['change']}")
-            if "before" in change:
-                lines.append(paint(f"  - {_short(change['before'])}", "red"))
-            if "after" in change:
-                lines.append(paint(f"  + {_short(change['after'])}", "green"))
+        lines = [
+            f"{paint(_MARKS.get(found['change'], '~'), 'cyan')} {_changed(found)}"
+            for found in changes
+            if telling(found)
+        ]
         return Output(fit("\n".join(lines)) or "No changes.", {**named, "changes": changes})
 
     return _on_stream(arguments, act)
 
 
-def _short(value: Any) -> str:
-    return clean(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), 160)
+_MARKS = {"added": "+", "closed": "✓", "removed": "-"}
+"""What a reader sees first of a change; ``~`` is one of a value."""
+
+
+def _changed(found: dict[str, Any]) -> str:
+    return clean(change(found), 700)
 
 
 COMMANDS = {
     "log": Command(
-        "Show the commits of the session, newest first.",
+        "Show what happened in the session, newest first.",
         _log_arguments,
         _log,
         (
             "holdfast log",
             "holdfast log --type decision --since 7d",
             "holdfast log --grep migration --limit 5 --json",
+            "holdfast log --raw --limit 0 | jq .events",
             "holdfast log --project --type backlog",
         ),
     ),
     "show": Command(
-        "Show one entry in full, or the state at a point in time.",
+        "Show one record in full, or the state at a point in time.",
         _show_arguments,
         _show,
         (

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 
 from holdfast.edge.cli.command import Command, Output, done, group, nothing, on_project, open_here
-from holdfast.edge.cli.references import given_path
+from holdfast.edge.cli.references import anchor_argument, given_anchors, given_path
 from holdfast.edge.render import clean, paint, table, when
 from holdfast.errors import Usage
 from holdfast.typed import Any
 from holdfast.workspace.accepted import sorted_orders
+from holdfast.workspace.anchors import standings
 from holdfast.workspace.project import Project
 
 
@@ -119,6 +120,7 @@ def _control(arguments: argparse.Namespace) -> Output:
 
 def _fact_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", help="what is true of the project")
+    anchor_argument(parser)
     check = parser.add_argument_group("how to check it, at most one")
     check.add_argument("--file-exists", metavar="PATH", help="true while this file exists")
     check.add_argument("--file-missing", metavar="PATH", help="true while this file does not exist")
@@ -145,7 +147,13 @@ def _check_of(project: Project, arguments: argparse.Namespace) -> dict[str, Any]
 def _fact_add(arguments: argparse.Namespace) -> Output:
     def act(project: Project) -> Output:
         check = _check_of(project, arguments)
-        receipt = project.add_fact(arguments.text, check=check, op=arguments.op, expect=arguments.expect)
+        receipt = project.add_fact(
+            arguments.text,
+            check=check,
+            at=given_anchors(arguments.at),
+            op=arguments.op,
+            expect=arguments.expect,
+        )
         return done(f"Recorded {paint(receipt.id, 'bold')}.", receipt)
 
     return on_project(arguments, act)
@@ -168,6 +176,9 @@ def _fact_list(arguments: argparse.Namespace) -> Output:
         for entry in facts:
             check = f"  [{_shown_check(entry['check'])}]" if entry["check"] else ""
             lines.append(f"{paint(entry['id'], 'bold')}  {clean(entry['text'])}{check}  ({_source(entry)})")
+            lines += [
+                f"    {clean(place, 200)}" for place in standings(project.workspace, project.stream, entry)
+            ]
         return Output("\n".join(lines) or "No facts.", {"facts": facts})
 
     return on_project(arguments, act)

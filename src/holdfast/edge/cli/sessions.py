@@ -101,14 +101,17 @@ def _decision_lines(shown: dict[str, Any]) -> list[str]:
     decisions = shown["decisions"]
     if not decisions["made"]:
         return []
-    counted = f"{plural(decisions['made'], 'decision')}, {decisions['settled']:,} settled"
+    counts = [plural(decisions["made"], "decision")]
+    counts += [f"{decisions['settled']:,} settled"] if decisions["settled"] else []
+    counts += [f"{decisions['unsettled_count']:,} unsettled"] if decisions["unsettled_count"] else []
     return [
-        f"decided  {counted}, {decisions['unsettled_count']:,} unsettled",
+        f"decided  {', '.join(counts)}",
         *_things(decisions["unsettled"], decisions["unsettled_count"], "text", "holdfast recover"),
     ]
 
 
 _OPEN = (
+    ("tasks", "tasks", "title", "holdfast task list"),
     ("blockers", "blocked", "text", "holdfast blocker list"),
     ("next_actions", "next", "text", "holdfast next list"),
     ("loops", "loops", "title", "holdfast loop list"),
@@ -347,9 +350,9 @@ def _archived(workspace: Workspace, user: str | None, limit: int) -> tuple[list[
 
 
 def _everywhere(workspace: Workspace, user: str | None, limit: int) -> Output:
-    from holdfast.workspace.session_discovery import everywhere
+    from holdfast.workspace.session_discovery import all_sessions
 
-    found = [row for row in everywhere(workspace) if user in (None, row["user"])]
+    found = [row for row in all_sessions(workspace) if user in (None, row["user"])]
     rows = found[:limit]
     for row in rows:
         row["goal"] = _goal(workspace, row) if "here" in row["places"] else None

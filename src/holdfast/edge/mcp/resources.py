@@ -80,6 +80,12 @@ def _state_md(session: Session) -> str:
     return state_md.render(session.peek().state)
 
 
+def _decisions_md(session: Session) -> str:
+    from holdfast.views import decisions_md
+
+    return decisions_md.render(session.peek().state)
+
+
 def _handoff_md(session: Session) -> str:
     from holdfast.views.pages import handoff_md
     from holdfast.workspace.handover import project_state
@@ -96,6 +102,7 @@ def _brief_md(session: Session) -> str:
 VIEWS: dict[str, tuple[str, str, Callable[[Session], str]]] = {
     "state.json": (_JSON, "The state of the session, under 10 KB", _state_json),
     "STATE.md": (_MARKDOWN, "The state of the session as a page", _state_md),
+    "DECISIONS.md": (_MARKDOWN, "The decisions of the session, with reasons and outcomes", _decisions_md),
     "handoff.md": (_MARKDOWN, "The handoff page for the next agent", _handoff_md),
     "brief.md": (_MARKDOWN, "The brief: what a new agent needs to continue", _brief_md),
 }

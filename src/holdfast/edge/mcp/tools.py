@@ -64,26 +64,28 @@ TOOLS = (
     ),
     Tool(
         "search",
-        "Search the complete log, newest first. With id, everything about one entry in full.",
+        "Search all sessions before you conclude that something was never decided. With id, all about one entry.",
         {
             "text": _text(),
-            "type": _text("decision, loop.closed, …"),
+            "kind": _text("decision, fact, error, …"),
             "id": _text("such as D-12"),
             "by": _text(),
-            "since": _text("7d, 12h, 2026-01-21"),
+            "since": _text("7d, 2026-01-21"),
+            "path": _text("a file"),
             "limit": {"type": "integer", "minimum": 1, "maximum": 100, "description": "default 20"},
             **_SESSION,
         },
         (),
         {
-            "session": _text(),
             "events": {
                 "type": "array",
                 "items": {
                     "type": "object",
-                    "properties": {name: _text() for name in ("at", "by", "origin", "type", "text")},
+                    "properties": {name: _text() for name in ("at", "type", "id", "session", "text")},
                 },
             },
+            "total": _INTEGER,
+            "looked": _text(),
         },
         verbs.search,
         reads=True,
@@ -99,14 +101,16 @@ TOOLS = (
     ),
     Tool(
         "decide",
-        "Record a decision BEFORE you act on it: when this returns, it is durable. Then act, then settle it.",
+        "Record a decision: when this returns, it is durable. If you act on it now, say so in action BEFORE you act, "
+        "and settle it afterwards; without action it is a choice, which needs no outcome.",
         {
             "text": _text("what was decided"),
             "because": _text("why"),
-            "action": _text("what you will do now"),
+            "action": _text("what you will do now; settle it afterwards"),
             "alternatives": _texts("rejected alternatives"),
             "revisit_when": _text(),
             "supersedes": _text("id of a decision"),
+            "at": _texts("places it is about: src/db.py:40-60, commit:SHA"),
             "op": _text("idempotency key: a repeated call is one commit"),
             **_SESSION,
         },

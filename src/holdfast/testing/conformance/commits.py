@@ -131,7 +131,7 @@ class TestLongTexts:
             assert engine.again(store).append(USER, never, op="o").commit == first.commit
 
     def test_a_prebuilt_commit(self, store: Store) -> None:
-        """Commits that no rule has to judge, long and short in turn, are written and seen in full."""
+        """Commits that no rule has to check, long and short in turn, are written and seen in full."""
         wanted, cursor, seen = [], None, []
         for number in range(40):
             text = f"{number} " * (3000 if number % 3 else 1)

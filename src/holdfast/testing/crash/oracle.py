@@ -16,7 +16,7 @@ from holdfast.core import codec, fold
 from holdfast.fs import posix
 from holdfast.fs.port import FileSystem
 from holdfast.recovery.files_store import FilesStore
-from holdfast.store.faults import REMOVED_COMMITS
+from holdfast.store.faults import LOST_COMMITS, REMOVED_COMMITS
 from holdfast.store.files import segments
 from holdfast.store.files.padding import line_of
 from holdfast.store.protocol import Fault, Store
@@ -116,11 +116,14 @@ def _keep_times(past: Past, state: DiskState, top: str) -> None:
 
 
 def _check_snapshot(store: Store, stream: str, state: DiskState, where: str) -> None:
-    """A snapshot that survived the cut equals the fold of the whole stream (I6)."""
+    """A snapshot that survived the cut equals the fold of the whole stream (I6), and knows of no commit that is not
+    there: that would be reported as a loss."""
     if f"{WORKSPACE}/local/snapshots/{stream.replace('/', '+')}" not in state.files:
         return
     shown = WorkingSet(store, stream)
     shown.refresh()
+    if any(fault.kind == LOST_COMMITS for fault in shown.faults):
+        raise Violation(f"{where}: the snapshot outlived its commits: {stream} is reported as lost")
     tail = store.read(stream)
     whole = fold.fold(fold.blank(shown.state["kind"]), tail.lines)
     if (shown.version, shown.state) != (tail.version, whole):

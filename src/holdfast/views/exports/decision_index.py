@@ -48,7 +48,7 @@ def _decision(decision: dict[str, Any], state: dict[str, Any]) -> dict[str, Any]
         "alternatives": decision["alternatives"],
         "revisit_when": decision["revisit_when"],
     }
-    if "outcome" in decision:
+    if decision.get("outcome") is not None:
         shown |= {"outcome": decision["outcome"], "ok": decision["ok"], "settled_at": decision["settled_at"]}
         if decision["rivals"]:
             shown["also_settled_as"] = [rival["outcome"] for rival in decision["rivals"]]

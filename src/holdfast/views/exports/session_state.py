@@ -48,6 +48,7 @@ def render(state: dict[str, Any], commits: Iterable[Commit]) -> str:
 def _from_log(commits: Iterable[Commit]) -> tuple[list[str], list[str]]:
     """Every decision with its first outcome, and every legal review, oldest first, in full."""
     made: dict[str, str] = {}
+    choices = set()
     outcomes: dict[str, str] = {}
     reviews = []
     for commit in commits:
@@ -58,11 +59,19 @@ def _from_log(commits: Iterable[Commit]) -> tuple[list[str], list[str]]:
             data = upcast.to_current(event, meaning)
             if event.type == "decision.made":
                 made[data["id"]] = f"{data['id']}: {data['text']} (because {data['because']})"
+                if concepts.decision.is_choice(data):
+                    choices.add(data["id"])
             elif event.type == "decision.settled":
                 outcomes.setdefault(data["id"], f"{'done' if data['ok'] else 'failed'}, {data['outcome']}")
             else:
                 reviews.append(f"{data['id']}: {data['text']}: {data['outcome']}")
-    return [f"{line}: {outcomes.get(short, 'not confirmed')}" for short, line in made.items()], reviews
+    lines = [
+        line
+        if short in choices and short not in outcomes
+        else f"{line}: {outcomes.get(short, 'not confirmed')}"
+        for short, line in made.items()
+    ]
+    return lines, reviews
 
 
 def _texts(state: dict[str, Any], name: str) -> list[str]:

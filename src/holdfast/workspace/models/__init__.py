@@ -16,6 +16,7 @@ from holdfast.workspace.models.base import (
     Collection,
     Commit,
     Contested,
+    Decided,
     Decision,
     Decisions,
     Entry,
@@ -34,6 +35,7 @@ from holdfast.workspace.models.project import (
     Fact,
     Order,
 )
+from holdfast.workspace.models.search import Hit, SearchResult
 from holdfast.workspace.models.session import (
     Batch,
     BatchClaim,
@@ -88,6 +90,7 @@ __all__ = [
     "Contested",
     "Control",
     "Controls",
+    "Decided",
     "Decision",
     "Decisions",
     "Discussion",
@@ -96,6 +99,7 @@ __all__ = [
     "Event",
     "Fact",
     "Handoff",
+    "Hit",
     "Json",
     "JsonObject",
     "LegalReview",
@@ -115,6 +119,7 @@ __all__ = [
     "Reference",
     "Risk",
     "Rival",
+    "SearchResult",
     "StaleFile",
     "Summary",
     "Task",

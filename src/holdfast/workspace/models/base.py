@@ -105,7 +105,7 @@ class Decision(Entry):
     text: str
     because: str
     action: str | None
-    """The intended action."""
+    """The announced action."""
     alternatives: tuple[str, ...]
     revisit_when: str | None
     loop: str | None
@@ -114,8 +114,12 @@ class Decision(Entry):
     risk: str | None
     supersedes: str | None
     superseded_by: str | None
+    anchors: tuple[JsonObject, ...] = ()
+    """The places that it is about, with the hash of each when it was recorded."""
+    choice: bool = False
+    """No action was announced: it needs no outcome."""
     outcome: str | None = None
-    """How it turned out; None while it is unsettled."""
+    """How it turned out; None while it is unsettled, and for a choice."""
     ok: bool | None = None
     settled_at: datetime | None = None
     settled_by: str | None = None
@@ -129,10 +133,21 @@ class Decision(Entry):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decisions(Collection[Decision]):
-    """Decisions: ``open`` are the unsettled ones, ``recent`` the last ten that were settled."""
+    """Decisions: ``open`` are the unsettled ones, ``recent`` the last fifty others, settled or choices."""
 
     failed: int
     """How many of the settled ones failed."""
+    chosen: int
+    """How many were choices."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """A decision, and where it was made."""
+
+    session: str
+    """What ``Workspace.session`` takes; empty for a decision of the project."""
+    decision: Decision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,12 +59,27 @@ def install_output(done: Done, *, dry_run: bool = False) -> Output:
             lines.append(f"Created {done.workspace}.")
         lines.append(f"{names}: installed. To remove: holdfast uninstall {' '.join(done.hosts)}")
         lines += [NOTES[host] for host in done.hosts if host in NOTES]
-    if not done.portable:
-        lines.append(
-            f"holdfast is not on PATH, so the settings contain an absolute path: {done.command}. Put it on PATH and "
+    return Output("\n".join([*lines, *_command_notes(done)]), _data(done, dry_run))
+
+
+def _command_notes(done: Done) -> list[str]:
+    """What limits the command that was written, and how to get one that stays."""
+    from holdfast.edge.install.program import installer
+
+    command, portable, environment = done.program
+    again = f"{installer(os.environ)} && holdfast install {' '.join(done.hosts)}"
+    if environment:
+        return [
+            f"holdfast runs from the virtual environment {environment}: the settings name its path, and do nothing "
+            "once it is removed or on another machine.",
+            f"For a command that stays: {again}",
+        ]
+    if not portable:
+        return [
+            f"holdfast is not on PATH, so the settings contain an absolute path: {command}. Put it on PATH and "
             "install again before you share these settings."
-        )
-    return Output("\n".join(lines), _data(done, dry_run))
+        ]
+    return []
 
 
 def _uninstall(arguments: argparse.Namespace) -> Output:
@@ -96,7 +111,8 @@ def _data(done: Done, dry_run: bool) -> dict[str, Any]:
     return {
         "hosts": done.hosts,
         "dry_run": dry_run,
-        "command": done.command,
+        "command": done.program.command,
+        "environment": done.program.environment,
         "files": [
             {"path": change.path, "action": action(change.before, change.after)} for change in done.changes
         ],

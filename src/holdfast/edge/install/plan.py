@@ -51,7 +51,7 @@ def _with(
 ) -> tuple[bytes, list[str], list[list[str]]]:
     if target.kind == "own":
         ours = known is not None and before is not None and digest(before) == known["after"]
-        if before is not None and not ours and before != target.text.encode():
+        if before is not None and not ours and not target.is_own(before):
             raise Refused("it was not created by holdfast or was edited since")
         return target.text.encode(), [], []
     pieces: list[str] = known["pieces"] if known else []
@@ -97,7 +97,7 @@ def uninstall(target: Target, host: str, ledger: Ledger, before: bytes | None) -
 
 def _without(target: Target, before: bytes, known: Entry | None) -> bytes | None:
     if target.kind == "own":
-        if before == target.text.encode():
+        if target.is_own(before):
             return None
         if known is None:
             return before  # not our file

@@ -48,6 +48,37 @@ def _name(command: Any) -> str:
     return re.split(r"[/\\]", str(command))[-1].removesuffix(".exe")
 
 
+def program_of(line: str) -> str:
+    """The program that a hook of ours starts; empty if that cannot be said."""
+    import shlex
+    from itertools import pairwise
+
+    try:
+        words = shlex.split(line)
+        if words[:2] == ["sh", "-c"] and len(words) > 2:
+            words = shlex.split(words[2])
+    except ValueError:
+        return ""
+    called = (one for one, next_ in pairwise(words) if next_ == "hook")
+    return next((word for word in called if _name(word) == "holdfast"), "")
+
+
+def programs(text: str) -> list[str]:
+    """The programs that the hooks and the server in a JSON file start."""
+    root = jsonc.parse(text).value
+    found: list[str] = []
+    for path in _places(root):
+        value = root
+        for step in path:
+            value = value[step]
+        for entry in value.get("hooks", [value]):
+            found += [program_of(entry[name]) for name in _LINES if is_hook({name: entry.get(name)})]
+        if is_server(value):
+            command = value["command"]
+            found.append(command[0] if isinstance(command, list) else command)
+    return sorted({*found} - {""})
+
+
 # -- JSON -----------------------------------------------------------------------------------------------------
 
 

@@ -23,6 +23,8 @@ _FOLDERS = {
     "cursor": (".cursor",),
 }
 """Folders that a host creates in the home or the project."""
+_COMMAND = "const COMMAND = "
+"""Begins the one line of the OpenCode plug-in that differs between installations."""
 _OPENCODE_SCHEMA = "https://opencode.ai/config.json"
 NOTES = {
     "claude": "Claude Code asks once whether to use the project's MCP server.",
@@ -62,6 +64,10 @@ class Target(Record):
     skeleton: dict[str, Any] = {}  # noqa: RUF012 - never changed
     """What a new file must contain besides."""
 
+    def is_own(self, data: bytes) -> bool:
+        """Whether these are the bytes of an ``own`` file, whatever command it calls."""
+        return _but_command(data.decode("utf-8", "replace")) == _but_command(self.text)
+
 
 def present(place: Place) -> list[str]:
     """The hosts that are installed, or that the project has settings for."""
@@ -74,24 +80,6 @@ def present(place: Place) -> list[str]:
         if there or any(os.path.isdir(folder) for folder in folders):
             found.append(host)
     return found
-
-
-def program(environment: Mapping[str, str]) -> tuple[str, bool]:
-    """The command that hosts call, and whether it works on other machines too.
-
-    The bare name if it is on PATH: it survives upgrades and is the same for everybody. Else the absolute path of the
-    script next to this interpreter.
-    """
-    if shutil.which("holdfast", path=environment.get("PATH")):
-        return "holdfast", True
-    for folder in (os.path.dirname(sys.executable), os.path.dirname(os.path.abspath(sys.argv[0]))):
-        path = os.path.join(folder, "holdfast")
-        if os.path.isfile(path) and os.access(path, os.X_OK):
-            return path, False
-    raise Unavailable(
-        "The command holdfast is neither on PATH nor next to this interpreter; nothing was changed.",
-        hint="Install holdfast as a command (for example with pipx), then install it into the hosts.",
-    )
 
 
 def targets(host: str, place: Place, command: str) -> list[Target]:
@@ -191,7 +179,24 @@ def _plugin(command: str) -> str:
         text = resources.files("holdfast.packages").joinpath("opencode", "holdfast.ts").read_text("utf-8")
     except OSError as error:
         raise Unavailable("This installation of holdfast lacks its plug-in for OpenCode.") from error
-    return text.replace('const COMMAND = "holdfast"', f"const COMMAND = {json.dumps(command)}", 1)
+    return text.replace(f'{_COMMAND}"holdfast"', f"{_COMMAND}{json.dumps(command)}", 1)
+
+
+def plugin_command(text: str) -> str:
+    """The command that a plug-in for OpenCode calls; empty if it has none."""
+    import json
+
+    for line in text.splitlines():
+        if line.startswith(_COMMAND):
+            try:
+                return str(json.loads(line.removeprefix(_COMMAND)))
+            except ValueError:
+                return ""
+    return ""
+
+
+def _but_command(text: str) -> list[str]:
+    return [line for line in text.splitlines(keepends=True) if not line.startswith(_COMMAND)]
 
 
 _TARGETS = {

@@ -131,7 +131,9 @@ def test_settings_are_restored(name: str, place: Place) -> None:
     install(["claude"], place)
     inside = jsonc.parse(path.read_bytes().decode()).value
     for key, value in before.items():
-        if key != "hooks":
+        if key == "permissions":
+            assert inside[key] == {"allow": [*value["allow"], "mcp__holdfast"], "ask": ["mcp__holdfast__act"]}
+        elif key != "hooks":
             assert inside[key] == value
     for event, entries in before.get("hooks", {}).items():
         assert inside["hooks"][event][: len(entries)] == entries

@@ -22,6 +22,7 @@ class Done(Record):
     """What was changed, or would be in a dry run."""
 
     hosts: list[str]
+    place: Place
     changes: list[Change]
     """The files that change."""
     program: Program
@@ -29,13 +30,13 @@ class Done(Record):
     """The workspace that was created; empty if none was."""
 
 
-def place_of(user: bool, environment: Mapping[str, str]) -> Place:
+def place_of(user: bool, environment: Mapping[str, str], *, allow: bool = True) -> Place:
     """Where to install from here: the project is the folder of the workspace, else the root of the repository."""
     try:
         project = os.path.dirname(discovery.find(os.getcwd()))
     except NoWorkspace:
         project = discovery.project_root(os.getcwd())
-    return Place(user, project, os.path.expanduser("~"), environment)
+    return Place(user, project, os.path.expanduser("~"), environment, allow)
 
 
 def install(hosts: list[str], place: Place, *, dry_run: bool = False) -> Done:
@@ -53,7 +54,7 @@ def install(hosts: list[str], place: Place, *, dry_run: bool = False) -> Done:
     if not dry_run:
         made = "" if place.user else _workspace(place)
         plan.carry_out(changes, ledger)
-    return Done(chosen, [c for c in changes if c.changes], called, made)
+    return Done(chosen, place, [c for c in changes if c.changes], called, made)
 
 
 def uninstall(hosts: list[str], place: Place, *, dry_run: bool = False) -> Done:
@@ -66,7 +67,7 @@ def uninstall(hosts: list[str], place: Place, *, dry_run: bool = False) -> Done:
         chosen = [h for h in chosen if any(t.path in touched for t in targets(h, place, NAME))]
     if not dry_run:
         plan.carry_out(changes, ledger)
-    return Done(chosen, [c for c in changes if c.changes], Program("", True), "")
+    return Done(chosen, place, [c for c in changes if c.changes], Program("", True), "")
 
 
 def _planned(hosts: list[str], place: Place, command: str, ledger: Ledger, planner: Planner) -> list[Change]:

@@ -23,6 +23,8 @@ _FOLDERS = {
     "cursor": (".cursor",),
 }
 """Folders that a host creates in the home or the project."""
+ALLOWED = ("claude", "gemini")
+"""Hosts whose settings can say that our tools need no question."""
 _COMMAND = "const COMMAND = "
 """Begins the one line of the OpenCode plug-in that differs between installations."""
 _OPENCODE_SCHEMA = "https://opencode.ai/config.json"
@@ -43,6 +45,8 @@ class Place(Record):
     project: str
     home: str
     environment: Mapping[str, str]
+    allow: bool = True
+    """Whether the host may call our tools without a question."""
 
     def at(self, *parts: str, variable: str = "") -> str:
         """A file in the user's home (or in the folder of the variable), or in the project."""
@@ -109,7 +113,11 @@ def _claude(place: Place, command: str) -> list[Target]:
         servers = os.path.join(named or place.home, ".claude.json")
     else:
         servers = os.path.join(place.project, ".mcp.json")
-    return [Target(settings, _hooks("claude", command)), Target(servers, _server("claude", command))]
+    rules = {"permissions": tables.CLAUDE_RULES} if place.allow else {}
+    return [
+        Target(settings, {**_hooks("claude", command), **rules}),
+        Target(servers, _server("claude", command)),
+    ]
 
 
 def _codex(place: Place, command: str) -> list[Target]:
@@ -121,7 +129,10 @@ def _codex(place: Place, command: str) -> list[Target]:
 
 def _gemini(place: Place, command: str) -> list[Target]:
     settings = place.at(".gemini", "settings.json")
-    return [Target(settings, {**_hooks("gemini", command), **_server("gemini", command)})]
+    server = _server("gemini", command)
+    if place.allow:
+        server["mcpServers"][tables.SERVER]["trust"] = True
+    return [Target(settings, {**_hooks("gemini", command), **server})]
 
 
 def _copilot_hooks(place: Place, command: str) -> Target:

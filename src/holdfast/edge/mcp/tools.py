@@ -79,10 +79,7 @@ TOOLS = (
             "session": _text(),
             "events": {
                 "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {name: _text() for name in ("at", "by", "origin", "type", "text")},
-                },
+                "items": {"type": "object"},
             },
         },
         verbs.search,
@@ -99,8 +96,9 @@ TOOLS = (
     ),
     Tool(
         "decide",
-        "Record a decision: when this returns, it is durable. If you act on it now, say so in action BEFORE you act, "
-        "and settle it afterwards; without action it is a choice, which needs no outcome.",
+        "Call this whenever you choose between ways to go on, and BEFORE you do what is hard to undo: what is only "
+        "said is lost at the next compaction; this is durable when it returns. What you do now goes into action: "
+        "settle it afterwards. Without action it is a choice, which needs no outcome.",
         {
             "text": _text("what was decided"),
             "because": _text("why"),
@@ -114,10 +112,11 @@ TOOLS = (
         ("text", "because"),
         _RECEIPT,
         on_session(verbs.decide),
+        always=True,
     ),
     Tool(
         "settle",
-        "Record the outcome of a decision.",
+        "Record how the action of a decision ended, right after it did: until then every agent is warned of it.",
         {
             "id": _text("such as D-12"),
             "outcome": _text(),
@@ -127,6 +126,7 @@ TOOLS = (
         ("id", "outcome"),
         _RECEIPT,
         on_session(verbs.settle),
+        always=True,
     ),
     Tool(
         "checkpoint",

@@ -56,7 +56,7 @@ class Installed(NamedTuple):
     def decide(self) -> None:
         """Leave an unsettled decision."""
         self.holdfast("start", "Move the tables")
-        self.holdfast("decide", DECISION, "--because", "there is no way back")
+        self.holdfast("decide", DECISION, "--because", "there is no way back", "--action", "copy them")
 
     def complaints(self) -> str:
         """The error log of hooks."""
@@ -175,7 +175,11 @@ def a_killed_host(at: Installed) -> None:
     command = at.folder / "bin" / "holdfast" if at.host.name == "codex" else "holdfast"
     at.model.on(
         "HANG",
-        Reply(call=at.host.shell_call(f"{command} decide 'Delete the tables {MARK}' --because 'copied'")),
+        Reply(
+            call=at.host.shell_call(
+                f"{command} decide 'Delete the tables {MARK}' --because 'copied' --action 'drop them'"
+            )
+        ),
         Reply(text="thinking", hang=True),
     )
     process = at.host.start("HANG with the tables")
@@ -193,7 +197,7 @@ def a_killed_host(at: Installed) -> None:
 
 def a_decision_through_mcp(at: Installed) -> None:
     """The model calls a tool of the installed server: the decision is in the session of the conversation."""
-    wanted = {"text": f"Move the index {MARK}", "because": "it is small"}
+    wanted = {"text": f"Move the index {MARK}", "because": "it is small", "action": "move it"}
     at.model.on("DECIDE", Reply(call=at.host.mcp_call("holdfast", "decide", wanted)))
     run = at.host.turn("DECIDE about the index")
     assert run.status == 0, run.stderr[-2000:]

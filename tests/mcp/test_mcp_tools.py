@@ -83,7 +83,7 @@ def test_every_result_matches_its_schema(working: WireClient, project: Path) -> 
     do("act", action="/continue")
     assert "Ship the billing rewrite" in do("act", action="/status")["text"]
     found = do("search", text="invoice")["events"]
-    assert [event["type"] for event in found] == ["note.added"]
+    assert [event["type"] for event in found] == ["note"]
     about = {event["type"] for event in do("search", id="D-2")["events"]}
     assert about == {"loop.closed", "decision.made"}
     written = events(project)
@@ -276,7 +276,7 @@ def test_a_database_is_served_like_a_folder(tmp_path: Path, era: str) -> None:
     with WireClient(tmp_path, era, "--workspace", where) as client:
         client.do("start", goal="Ship it")
         client.watch("holdfast://current/log/1", "holdfast://sessions")
-        made = client.do("decide", text="x", because="y")
+        made = client.do("decide", text="x", because="y", action="z")
         assert client.notice() == "holdfast://current/log/1"
         assert client.do("search", id=made["id"])["events"][0]["type"] == "decision.made"
         assert "Ship it" in client.read("holdfast://sessions")

@@ -140,7 +140,7 @@ def test_the_catalogue_is_the_menu(project: Path, capsys: pytest.CaptureFixture[
     session.start_task("T-1")
     session.add_task("two")
     session.add_loop("why?")
-    session.decide("go", because="it is time")
+    session.decide("go", because="it is time", action="go")
     session.propose_plan("a plan", "first this, then that")
     look()
     session.discuss("something else")

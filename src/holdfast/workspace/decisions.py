@@ -31,6 +31,7 @@ class DecisionCommands(Base):
         task: str | None = None,
         risk: str | None = None,
         supersedes: str | None = None,
+        at: Iterable[str] = (),
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
@@ -38,13 +39,23 @@ class DecisionCommands(Base):
 
         With an ``action`` it is unsettled until ``settle`` records the outcome. Without one it is a choice, which
         needs no outcome. ``loop``, ``task`` and ``risk`` name what it is about; ``supersedes`` the decision that it
-        replaces.
+        replaces. ``at`` names the places that it is about: ``src/db.py:40-60``, ``commit:…``, ``branch:…``,
+        ``package:name@version`` or a URL.
         """
-        others = list(alternatives)
+        others, places = list(alternatives), self.anchored(at)
         links = {"loop": loop, "task": task, "risk": risk}
         return self.commit(
             lambda state, mint: concepts.decision.decide(
-                state, mint, text, because, action, others, revisit_when, links=links, supersedes=supersedes
+                state,
+                mint,
+                text,
+                because,
+                action,
+                others,
+                revisit_when,
+                links=links,
+                supersedes=supersedes,
+                at=places,
             ),
             op=op,
             expect=expect,

@@ -166,10 +166,10 @@ class SharedFolder:
         """Hold a kernel lock while several records change; the kernel releases it when the holder dies."""
         path = self._at(f"{name}.lock")
         try:
-            fd = self._fs.open(path, os.O_RDWR | os.O_CREAT)
+            fd = durable.open_lock(self._fs, path)
         except FileNotFoundError:
             durable.make_folders(self._fs, os.path.dirname(path))
-            fd = self._fs.open(path, os.O_RDWR | os.O_CREAT)
+            fd = durable.open_lock(self._fs, path)
         self._fs.lock(fd, LOCK_EX)
         return Hold(self._fs, fd)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from holdfast.core import collection, short_ids
+from holdfast.core import anchors, collection, short_ids
 from holdfast.core.codec import Commit, Event
 from holdfast.core.text import checked_text, checked_texts, excerpt, one_line
 from holdfast.errors import Hint, NotFound, Refused, Use
@@ -43,6 +43,7 @@ def _made(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
         **{link: data.get(link) for link in LINKS},
         "supersedes": data.get("supersedes"),
         "superseded_by": None,
+        "anchors": anchors.stored(data),
         "at": commit.at,
         "by": commit.by,
         "origin": commit.origin,
@@ -125,11 +126,12 @@ def decide(
     links: dict[str, str | None] | None = None,
     supersedes: str | None = None,
     announced: bool = False,
+    at: list[anchors.Anchor] | None = None,
 ) -> list[Event]:
     """Record a decision; with an ``action``, before that is carried out.
 
     Without an action it is a choice, unless an action is ``announced`` all the same. ``links`` names what it is
-    about (``loop``, ``task``, ``risk``), ``supersedes`` the decision it replaces.
+    about (``loop``, ``task``, ``risk``), ``supersedes`` the decision it replaces, ``at`` the places it is about.
     """
     choice = action is None and not announced
     if not choice and len(state["decisions"]["open"]) >= MAX_OPEN:
@@ -156,6 +158,7 @@ def decide(
         data["supersedes"] = collection.known(state, "decisions", supersedes, "D", "decision")
     if choice:
         data["choice"] = True
+    anchors.put(data, at or [])
     return [Event("decision.made", data)]
 
 

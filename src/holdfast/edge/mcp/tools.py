@@ -64,23 +64,25 @@ TOOLS = (
     ),
     Tool(
         "search",
-        "Search the complete log, newest first. With id, everything about one entry in full.",
+        "Search all sessions before you conclude that something was never decided. With id, all about one entry.",
         {
             "text": _text(),
-            "type": _text("decision, loop.closed, …"),
+            "kind": _text("decision, fact, error, …"),
             "id": _text("such as D-12"),
             "by": _text(),
-            "since": _text("7d, 12h, 2026-01-21"),
+            "since": _text("7d, 2026-01-21"),
+            "path": _text("a file"),
             "limit": {"type": "integer", "minimum": 1, "maximum": 100, "description": "default 20"},
             **_SESSION,
         },
         (),
         {
-            "session": _text(),
             "events": {
                 "type": "array",
                 "items": {"type": "object"},
             },
+            "total": _INTEGER,
+            "looked": _text(),
         },
         verbs.search,
         reads=True,
@@ -96,9 +98,9 @@ TOOLS = (
     ),
     Tool(
         "decide",
-        "Call this whenever you choose between ways to go on, and BEFORE you do what is hard to undo: what is only "
-        "said is lost at the next compaction; this is durable when it returns. What you do now goes into action: "
-        "settle it afterwards. Without action it is a choice, which needs no outcome.",
+        "Call this whenever you choose between ways to go on, and BEFORE you do what is hard to undo; what is only "
+        "said is lost at the next compaction. Name what you do now in action and settle it afterwards; without action "
+        "it is a choice.",
         {
             "text": _text("what was decided"),
             "because": _text("why"),
@@ -106,8 +108,8 @@ TOOLS = (
             "alternatives": _texts("rejected alternatives"),
             "revisit_when": _text(),
             "supersedes": _text("id of a decision"),
-            "op": _text("idempotency key: a repeated call is one commit"),
-            **_SESSION,
+            "at": _texts("places it is about: src/db.py:40-60, commit:SHA"),
+            **_WRITES,
         },
         ("text", "because"),
         _RECEIPT,
@@ -116,7 +118,7 @@ TOOLS = (
     ),
     Tool(
         "settle",
-        "Record how the action of a decision ended, right after it did: until then every agent is warned of it.",
+        "Record how a decision's action ended, as soon as it has: until then every agent is warned.",
         {
             "id": _text("such as D-12"),
             "outcome": _text(),

@@ -30,6 +30,8 @@ PYTHON = {
     "heal": "workspace.heal()",
     "import": "holdfast import",
     "init": "holdfast.init()",
+    "install": "holdfast install {host}",
+    "install.user": "holdfast install {host} --user",
     "lease.anyway": "workspace.presence.lease({session}, anyway=True)",
     "loop.add": "session.add_loop({title})",
     "message.add": "session.add_message({role}, {text})",

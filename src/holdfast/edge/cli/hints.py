@@ -19,6 +19,8 @@ FORMS = {
     "heal": "holdfast heal",
     "import": "holdfast import {file}",
     "init": "holdfast init",
+    "install": "holdfast install {host}",
+    "install.user": "holdfast install {host} --user",
     "lease.anyway": "holdfast claim --anyway --session {session|id}",
     "loop.add": "holdfast loop add {title}",
     "message.add": "holdfast message add {role} {text}",

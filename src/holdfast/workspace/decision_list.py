@@ -30,11 +30,14 @@ class Wanted(Record):
     until: str | None = None
     text: str | None = None
     """In lower case."""
+    once: str | None = None
 
     def takes(self, entry: Entry) -> bool:
         """Whether a decision is wanted."""
         if self.status is not None and self.status != entry["status"]:
             return self.status == "settled" and entry["status"] == "failed"
+        if self.once is not None and entry["once"] != self.once:
+            return False
         if self.by is not None and entry["by"] != self.by:
             return False
         if (self.since is not None and entry["at"] < self.since) or (

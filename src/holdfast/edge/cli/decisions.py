@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
+from holdfast.core.concepts.decision import RECOVERY
 from holdfast.core.stream import PROJECT
 from holdfast.edge.cli.command import (
     Command,
@@ -17,6 +18,7 @@ from holdfast.edge.cli.command import (
 )
 from holdfast.edge.render import age, clean, paint, plural, when
 from holdfast.typed import Any
+from holdfast.workspace.conditions import judged, shown
 from holdfast.workspace.decisions import DecisionCommands
 from holdfast.workspace.entries import unsettled as unsettled_entries
 
@@ -37,7 +39,23 @@ def _decide_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", metavar="ID", help="the task that it belongs to")
     parser.add_argument("--risk", metavar="ID", help="the risk that it is about")
     parser.add_argument("--supersedes", metavar="ID", help="the earlier decision that it replaces")
+    action_arguments(parser)
     _project_argument(parser)
+
+
+def action_arguments(parser: argparse.ArgumentParser) -> None:
+    """What can be said of an action, for whoever finds it without an outcome."""
+    parser.add_argument(
+        "--done-when",
+        metavar="WHAT",
+        help="how to see that it was done: file:PATH, git-tag:NAME, git-branch:NAME, commit:ID, port:N",
+    )
+    parser.add_argument(
+        "--recovery",
+        choices=RECOVERY,
+        help="if its outcome stays unknown: read-only and idempotent can be repeated, "
+        "check-first after a look, never not at all",
+    )
 
 
 def _project_argument(parser: argparse.ArgumentParser) -> None:
@@ -62,17 +80,20 @@ def _decide(arguments: argparse.Namespace) -> Output:
             task=arguments.task,
             risk=arguments.risk,
             supersedes=arguments.supersedes,
+            done_when=arguments.done_when,
+            recovery=arguments.recovery,
             op=arguments.op,
             expect=arguments.expect,
         )
         name = paint(receipt.id, "bold")
-        if arguments.action:
+        action = arguments.action or arguments.done_when or arguments.recovery
+        if action:
             then = f"holdfast settle {receipt.id} OUTCOME{' --project' if arguments.project else ''}"
             text = f"Recorded {name}. When done: {then}"
         else:
             text = f"Recorded {name}, a choice. (To announce what you do now: --action.)"
         data = {"id": receipt.id, "version": receipt.version, "commit": receipt.commit}
-        return Output(text, {**data, "choice": not arguments.action})
+        return Output(text, {**data, "choice": not action})
 
     return _where(arguments, act)
 
@@ -101,7 +122,7 @@ def _recover_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _recover(arguments: argparse.Namespace) -> Output:
     with open_here(arguments) as workspace:
-        unsettled = unsettled_entries(workspace)
+        unsettled = judged(workspace, unsettled_entries(workspace))
     if not unsettled:
         return Output("No unsettled decisions.", {"unsettled": []})
     lines = [f"{plural(len(unsettled), 'unsettled decision')} (oldest first):", ""]
@@ -112,11 +133,36 @@ def _recover(arguments: argparse.Namespace) -> Output:
         lines.append(f"    because  {clean(decision['because'], 200)}")
         if decision["action"]:
             lines.append(f"    planned  {clean(decision['action'], 200)}")
+        lines += _judgement(decision)
         option = f"--session {place}" if decision["user"] else "--project"
-        lines.append("    Check whether it was done, then run:")
         lines.append(f"      holdfast settle {decision['id']} OUTCOME [--failed] {option}")
         lines.append("")
     return Output("\n".join(lines), {"unsettled": unsettled})
+
+
+_CLASSES = {
+    "read-only": "it changes nothing and can be run again",
+    "idempotent": "it can be run again",
+    "check-first": "look before it is run again",
+    "never": "do not run it again",
+}
+
+
+def _judgement(decision: dict[str, Any]) -> list[str]:
+    """Whether it looks done, what may be done if not, and what to do next."""
+    lines = []
+    if condition := shown(decision):
+        lines.append(f"    done if  {clean(condition, 200)}")
+    status = decision["status"]
+    colour = {"done": "green", "not done": "red"}.get(status, "yellow")
+    lines.append(f"    status   {paint(status, colour)}: {clean(decision['seen'], 200)}")
+    if recovery := decision.get("recovery"):
+        lines.append(f"    class    {recovery}: {_CLASSES[recovery]}")
+    then = {
+        "done": "Confirm it:",
+        "not done": "Do it and record the outcome, or record that it was not done (--failed):",
+    }
+    return [*lines, f"    {then.get(status, 'Check whether it was done, then run:')}"]
 
 
 _STATUSES = {
@@ -218,9 +264,11 @@ COMMANDS = {
             'holdfast decide "Move to SQLite" --because "8 writers" --action "migrate"',
             'holdfast decide "Keep JSON" --because "git diff" --alternative YAML',
             'holdfast decide "No cache" --because "it is fast" --revisit-when "p95 > 1 s"',
+            'holdfast decide "Release 1.4" --because "tests pass" --done-when git-tag:v1.4',
         ),
         writes=True,
-        details="With --action it is unsettled until its outcome is recorded, and `holdfast recover` lists it. "
+        details="With --action, --done-when or --recovery it is unsettled until its outcome is recorded, "
+        "and `holdfast recover` lists it. "
         "Without, it is a choice and needs no outcome.",
     ),
     "settle": Command(
@@ -238,6 +286,8 @@ COMMANDS = {
         _recover_arguments,
         _recover,
         ("holdfast recover", "holdfast recover --json"),
+        details="Each says done, not done or cannot tell, by a look at what its --done-when names. "
+        "Nothing is run.",
         repairs=True,
     ),
     "decisions": Command(

@@ -108,6 +108,8 @@ TOOLS = (
             "alternatives": _texts("rejected alternatives"),
             "revisit_when": _text(),
             "supersedes": _text("id of a decision"),
+            "done_when": _text("file:, git-tag:, git-branch:, commit: or port: that proves it"),
+            "recovery": _text("read-only, idempotent, check-first, never"),
             "op": _text("idempotency key: a repeated call is one commit"),
             **_SESSION,
         },

@@ -132,7 +132,7 @@ def _unknown(command: Command, attempt: Attempt, recovery: str, seen: dict[str, 
     entry = attempt.entry
     said = (
         f"{command.once} was started by {entry['by']} at {entry['at'][:16]}Z as {attempt.id}, and its outcome was "
-        f"never recorded: `{one_line(entry['action'] or entry['text'], 200)}` may have run wholly, in part or not at all"
+        f"never recorded: `{one_line(str(entry['action']), 200)}` may have run in full, in part or not at all"
     )
     if seen["status"] == "cannot tell" and not entry["done_when"]:
         look = "Check what that command would have changed"
@@ -193,7 +193,7 @@ def _announce(
     ended = execute(command.words, _environment(session, command), outputs, signals, tail)
     said = ended.sentence
     text = str(passed_value(session.workspace, tail.text(), "output", _policy(session))[0])
-    outcome = f"{said}. The output ends with:\n{tail.end_of(text)}" if text else f"{said}. No output."
+    outcome = f"{said}. The output ends with:\n{tail.end_of(text)}" if text else f"{said}."
     try:
         _settle(session, receipt.id, outcome, ended)
     except HoldfastError as error:

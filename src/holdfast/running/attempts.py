@@ -35,11 +35,11 @@ class Attempt(Record):
 
     @property
     def ok(self) -> bool:
-        return self.entry["status"] == "settled"
+        return bool(self.entry["status"] == "settled")
 
     @property
     def is_open(self) -> bool:
-        return self.entry["status"] == "unsettled"
+        return bool(self.entry["status"] == "unsettled")
 
     @property
     def recovery(self) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from holdfast.core import validation
 from holdfast.core.codec import Commit
-from holdfast.core.concepts.decision import is_choice
+from holdfast.core.concepts.decision import announced_with, exit_code_of, is_choice
 from holdfast.core.stream import PROJECT, last_part, owner
 from holdfast.store.protocol import archive_of
 from holdfast.typed import TYPE_CHECKING, Any, Record
@@ -111,6 +111,8 @@ def _made(data: Entry, commit: Commit) -> Entry:
         "settled_at": None,
         "settled_by": None,
         "rivals": [],
+        **dict.fromkeys(("done_when", "recovery", "once", "exit_code")),
+        **announced_with(data),
     }
 
 
@@ -125,6 +127,7 @@ def _settled(entry: Entry, data: Entry, commit: Commit) -> None:
         "ok": data["ok"],
         "settled_at": commit.at,
         "settled_by": commit.by,
+        **exit_code_of(data),
     }
     if entry["outcome"] is None:
         entry.update(outcome, status="settled" if data["ok"] else "failed")

@@ -104,11 +104,11 @@ TOOLS = (
         {
             "text": _text("what was decided"),
             "because": _text("why"),
-            "action": _text("what you will do now; settle it afterwards"),
+            "action": _text("what you will do now"),
             "alternatives": _texts("rejected alternatives"),
             "revisit_when": _text(),
             "supersedes": _text("id of a decision"),
-            "done_when": _text("file:, git-tag:, git-branch:, commit: or port: that proves it"),
+            "done_when": _text("file:, git-tag:, git-branch:, commit:, port:"),
             "recovery": _text("read-only, idempotent, check-first, never"),
             "op": _text("idempotency key: a repeated call is one commit"),
             **_SESSION,

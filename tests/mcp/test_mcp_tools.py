@@ -107,6 +107,16 @@ def test_every_result_matches_its_schema(working: WireClient, project: Path) -> 
         assert wanted in written, wanted
 
 
+def test_an_agent_says_how_to_see_that_it_was_done(working: WireClient, project: Path) -> None:
+    """The tool decide takes a condition and a recovery class, and refuses what is none."""
+    made = working.do("decide", text="x", because="y", done_when="file:made", recovery="check-first")
+    with holdfast.open(project) as workspace:
+        found = next(found for found in workspace.recover() if found.decision.id == made["id"])
+    assert (found.decision.done_when, found.decision.recovery) == ({"file-exists": "made"}, "check-first")
+    assert found.status == "not done"
+    assert "is not a condition" in working.refuse("decide", text="x", because="y", done_when="exec:true")
+
+
 def test_the_tool_list_is_small() -> None:
     """All tools together cost a model less than 3,000 tokens, by our estimate and by a real vocabulary."""
     shown = json.dumps([tool.shown() for tool in TOOLS], ensure_ascii=False, separators=(",", ":"))

@@ -75,18 +75,21 @@ def run(
         raise Usage("A command is needed; nothing was run.")
     with Signals() as signals:
         if command.once is None:
-            before = _before(session, command, [])
-            return before or _announce(session, command, outputs, announced, signals)
+            return _before(session, command, []) or _run(session, command, outputs, announced, signals, ())
         with Key(session.workspace, command.once) as key:
-            before = _before(session, command, key.attempts())
-            return before or _announce(session, command, outputs, announced, signals)
+            attempts = key.attempts()
+            if done := _succeeded(command, attempts):
+                return done
+            key.check(attempts)
+            done = _before(session, command, attempts)
+            return done or _run(session, command, outputs, announced, signals, key.inherited)
 
 
 # -- before it starts ------------------------------------------------------------------------------------------------
 
 
-def _before(session: Session, command: Command, attempts: list[Attempt]) -> Ran | None:
-    """What makes a start needless; None if the command has to be started. Raises ``NotRun`` if it must not be."""
+def _succeeded(command: Command, attempts: list[Attempt]) -> Ran | None:
+    """The success of an earlier attempt, if there was one."""
     for attempt in attempts:
         if attempt.ok:
             code = attempt.entry["exit_code"] or 0
@@ -94,6 +97,11 @@ def _before(session: Session, command: Command, attempts: list[Attempt]) -> Ran 
             outcome = one_line(attempt.entry["outcome"], 200)
             said = f"{command.once} was done as {attempt.id}, {settled}: {outcome}. It was not run again."
             return Ran(code, attempt.id, said, ran=False)
+    return None
+
+
+def _before(session: Session, command: Command, attempts: list[Attempt]) -> Ran | None:
+    """What makes a start needless; None if the command has to be started. Raises ``NotRun`` if it must not be."""
     for attempt in attempts:
         if attempt.is_open:
             done = _recover(session, command, attempt)
@@ -144,7 +152,7 @@ def _unknown(command: Command, attempt: Attempt, recovery: str, seen: dict[str, 
     return NotRun(
         f"{said}{ending}. Nothing was run.",
         hint=Hint(
-            f"{look}; its process may still be running. If it was done: ",
+            f"{look}. If it was done: ",
             Use("settle.done", **place),
             ". If not: ",
             Use("settle.failed", **place),
@@ -172,12 +180,13 @@ def _looked(session: Session, command: Command) -> Ran | None:
 # -- the run ---------------------------------------------------------------------------------------------------------
 
 
-def _announce(
+def _run(
     session: Session,
     command: Command,
     outputs: tuple[int, int],
     announced: Callable[[], object],
     signals: Signals,
+    inherited: tuple[int, ...],
 ) -> Ran:
     # Nobody chose the words of a command line to be stored: a secret in it is replaced, and it is run as it is.
     receipt = session.with_secrets(_policy(session)).announce(
@@ -190,7 +199,7 @@ def _announce(
     )
     announced()
     tail = Tail()
-    ended = execute(command.words, _environment(session, command), outputs, signals, tail)
+    ended = execute(command.words, _environment(session, command), outputs, signals, tail, inherited)
     said = ended.sentence
     text = str(passed_value(session.workspace, tail.text(), "output", _policy(session))[0])
     outcome = f"{said}. The output ends with:\n{tail.end_of(text)}" if text else f"{said}."

@@ -6,9 +6,9 @@ from holdfast.core.hashing import blake2b
 from holdfast.errors import Refused
 from holdfast.typed import TYPE_CHECKING, Any, Record
 from holdfast.workspace.decision_list import Wanted, decisions
-from holdfast.workspace.presence import Held, Lease, Presence
 
 if TYPE_CHECKING:
+    from holdfast.workspace.presence_folder import Hold
     from holdfast.workspace.workspace import Workspace
 
 
@@ -52,51 +52,42 @@ class Attempt(Record):
 
 
 class Key:
-    """The right to run what is to be done once. The process that has it is alive, or it is free for the next one."""
+    """The right to run what is to be done once: a kernel lock of the process that runs it, and of the command itself.
+
+    The command inherits the lock. So it is free only when both are gone, however they ended.
+    """
 
     def __init__(self, workspace: Workspace, name: str) -> None:
         self._workspace = workspace
         self._name = name
-        self._presence = Presence(workspace)
-        self._lease: Lease | None = None
+        # A key can hold any characters, and the lock is a file.
+        self._file = f"runs/{blake2b(name.encode(), digest_size=16).hexdigest()}"
+        self._hold: Hold | None = None
 
     def __enter__(self) -> Key:
-        # A key can hold any characters, and the name of a lease is that of a file.
-        lease = f"run/{blake2b(self._name.encode(), digest_size=16).hexdigest()}"
-        try:
-            self._lease = self._presence.lease(lease)
-        except Held as held:
-            holder = self._presence.holder(lease)
-            is_elsewhere = holder is not None and holder["state"] == "elsewhere"
-            if not is_elsewhere or any(attempt.is_open for attempt in self.attempts()):
-                raise self._running(holder) from held
-            # Whoever had it elsewhere has recorded how it ended.
-            self._lease = self._presence.lease(lease, anyway=True)
+        self._hold = self._workspace.presence.folder.try_held(self._file)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._lease is not None:
-            self._lease.release()
+        if self._hold is not None:
+            self._hold.__exit__()
+
+    @property
+    def inherited(self) -> tuple[int, ...]:
+        """The open files that the command inherits."""
+        return () if self._hold is None else (self._hold.fileno(),)
 
     def attempts(self) -> list[Attempt]:
         """Every attempt under this key, newest first."""
         found, _ = decisions(self._workspace, Wanted(once=self._name))
         return [Attempt(self._workspace, entry) for entry in found]
 
-    def _running(self, holder: dict[str, Any] | None) -> NotRun:
-        if holder is None or holder["state"] == "alive":
-            who = (
-                f", by {holder['by']} (process {holder['process'][3]}) since {holder['since'][:16]}Z"
-                if holder
-                else ""
-            )
-            return NotRun(
-                f"{self._name} is running now{who}; nothing was run.",
-                hint="Wait for it, then run this again.",
-            )
-        return NotRun(
-            f"{self._name} was started by {holder['by']} at {holder['since'][:16]}Z, on another machine or in another "
-            "container, and has no outcome; nothing was run.",
-            hint="Whether it is still running cannot be seen from here. If it is gone, check whether it was done and "
-            "settle its decision; then run this again.",
+    def check(self, attempts: list[Attempt]) -> None:
+        """Raise ``NotRun`` while another process has the right, or what it started."""
+        if self._hold is not None:
+            return
+        running = next((attempt for attempt in attempts if attempt.is_open), None)
+        who = f" as {running.id}, by {running.entry['by']}" if running else ""
+        raise NotRun(
+            f"{self._name} is running now{who}; nothing was run.", hint="Wait for it, then run this again."
         )

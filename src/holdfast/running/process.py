@@ -146,8 +146,12 @@ def execute(
     outputs: tuple[int, int],
     signals: Signals,
     tail: Tail,
+    inherited: tuple[int, ...] = (),
 ) -> Ended:
-    """Run a command to its end; its output goes to the two ``outputs`` and into the ``tail``."""
+    """Run a command to its end; its output goes to the two ``outputs`` and into the ``tail``.
+
+    It gets the ``inherited`` open files besides its standard ones.
+    """
     if signals.got:
         stop = signals.got[0]
         return Ended(128 + stop, f"Interrupted by {stop.name} before the command was started", False)
@@ -155,7 +159,11 @@ def execute(
     channels = [_Channel(out)] if _is_same(out, err) else [_Channel(out), _Channel(err)]
     try:
         process = subprocess.Popen(  # noqa: S603 - the caller's own command
-            list(words), stdout=channels[0].inner, stderr=channels[-1].inner, env=environment
+            list(words),
+            stdout=channels[0].inner,
+            stderr=channels[-1].inner,
+            env=environment,
+            pass_fds=inherited,
         )
     except (OSError, ValueError) as error:
         for channel in channels:

@@ -114,7 +114,7 @@ def test_an_agent_says_how_to_see_that_it_was_done(working: WireClient, project:
         found = next(found for found in workspace.recover() if found.decision.id == made["id"])
     assert (found.decision.done_when, found.decision.recovery) == ({"file-exists": "made"}, "check-first")
     assert found.status == "not done"
-    assert "is not a condition" in working.refuse("decide", text="x", because="y", done_when="exec:true")
+    assert "is not a condition" in working.refused("decide", text="x", because="y", done_when="exec:true")
 
 
 def test_the_tool_list_is_small() -> None:

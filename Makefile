@@ -37,6 +37,7 @@ docs: $(VENV)/.package
 	$(BIN)/python tools/reference.py
 	$(BIN)/python tools/api_reference.py
 	$(BIN)/python tools/fault_reference.py
+	$(BIN)/python tools/index_reference.py
 	$(BIN)/python tools/packages.py
 
 lock:

@@ -187,6 +187,21 @@ def test_rule_does_not_apply(tmp_path: Path, rule: str) -> None:
     assert lint.lint(str(tmp_path), only={rule}) == []
 
 
+@pytest.mark.parametrize("rule", sorted(GOOD))
+def test_line_ends_do_not_count(tmp_path: Path, rule: str) -> None:
+    """Correct files whose pages git turned to CRLF are not reported."""
+    make(
+        tmp_path,
+        {
+            name: content.replace("\n", "\r\n")
+            if name.endswith(".md") and isinstance(content, str)
+            else content
+            for name, content in GOOD[rule].items()
+        },
+    )
+    assert lint.lint(str(tmp_path), only={rule}) == []
+
+
 def test_a_session_with_views_and_segments_counts_once(tmp_path: Path) -> None:
     """Its files are in two folders; 150 sessions are not too many."""
     for folder in (".state/sessions/alice", ".state/events/sessions/alice"):

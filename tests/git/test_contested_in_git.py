@@ -21,7 +21,7 @@ def branches(git, place: str) -> None:
         with holdfast.open() as workspace:
             session = workspace.session(place)
             session.set_goal(f"goal of {branch}")
-            session.decide(f"decision of {branch}", because="it is so")
+            session.decide(f"decision of {branch}", because="it is so", action="do it")
             session.add_task(f"task of {branch}")
         git("add", "-A")
         git("commit", "-q", "-m", branch)

@@ -89,7 +89,7 @@ def started(project: Path) -> Path:
     """A project with a session that has an unsettled decision."""
     with holdfast.open() as workspace:
         session = workspace.start("Move the tables")
-        session.decide("Copy before deleting MARK-7", because="no way back")
+        session.decide("Copy before deleting MARK-7", because="no way back", action="copy")
     return project
 
 

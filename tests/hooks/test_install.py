@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import stat
 import tomllib
 from pathlib import Path
@@ -377,8 +378,9 @@ def test_how_hosts_call_holdfast(place: Place, tmp_path: Path, monkeypatch: pyte
     (beside / "holdfast").chmod(0o755)
     done = install(["claude"], nowhere)
     assert (done.command, done.portable) == (str(beside / "holdfast"), False)
-    text = Path(targets("claude", place, COMMAND)[0].path).read_text()
-    assert f"'{beside / 'holdfast'}' hook claude" in text
+    found = json.loads(Path(targets("claude", place, COMMAND)[0].path).read_text())
+    line = found["hooks"]["Stop"][0]["hooks"][0]["command"]
+    assert shlex.split(shlex.split(line)[2])[:3] == [str(beside / "holdfast"), "hook", "claude"]
     assert install(["claude"], nowhere).changes == []
     uninstall(["claude"], nowhere)
 
@@ -401,7 +403,7 @@ def test_as_a_person_types_it(
     assert main(["install", "claude", "--user"]) == 0
     shown = capsys.readouterr().out
     assert "+++ " + os.path.join(place.home, ".claude", "settings.json") in shown
-    assert '+            "command": "holdfast hook claude"' in shown
+    assert '+            "command": "sh -c \'holdfast hook claude ' in shown
     assert main(["uninstall"]) == 0
     assert "gemini: removed" in capsys.readouterr().out
     assert main(["uninstall", "--user"]) == 0

@@ -57,7 +57,7 @@ class Installed(NamedTuple):
     def decide(self) -> None:
         """Leave an unsettled decision."""
         self.holdfast("start", "Move the tables")
-        self.holdfast("decide", DECISION, "--because", "there is no way back")
+        self.holdfast("decide", DECISION, "--because", "there is no way back", "--action", "copy them")
 
     def complaints(self) -> str:
         """The error log of hooks."""
@@ -126,6 +126,18 @@ def one_turn(at: Installed) -> Run:
     return run
 
 
+def a_missing_program(at: Installed) -> Run:
+    """Our settings on a machine without holdfast: a turn succeeds, and nobody is told of hooks that failed."""
+    (at.folder / "bin" / "holdfast").unlink()
+    folders = at.host.extra_env["PATH"].split(os.pathsep)
+    at.host.extra_env["PATH"] = os.pathsep.join(f for f in folders if not (Path(f) / "holdfast").exists())
+    run = at.host.turn("please go on with the tables")
+    assert run.status == 0, run.stderr[-2000:]
+    assert run.saw("please go on with the tables")
+    assert "hook" not in run.stderr.lower(), run.stderr[-2000:]
+    return run
+
+
 def tools_are_captured(at: Installed) -> None:
     """A fresh project: the prompt starts a session, an edited file becomes a reference, a failure an error."""
     host = at.host
@@ -166,7 +178,11 @@ def a_killed_host(at: Installed) -> None:
     command = at.folder / "bin" / "holdfast" if at.host.name == "codex" else "holdfast"
     at.model.on(
         "HANG",
-        Reply(call=at.host.shell_call(f"{command} decide 'Delete the tables {MARK}' --because 'copied'")),
+        Reply(
+            call=at.host.shell_call(
+                f"{command} decide 'Delete the tables {MARK}' --because 'copied' --action 'drop them'"
+            )
+        ),
         Reply(text="thinking", hang=True),
     )
     process = at.host.start("HANG with the tables")
@@ -184,7 +200,7 @@ def a_killed_host(at: Installed) -> None:
 
 def a_decision_through_mcp(at: Installed) -> None:
     """The model calls a tool of the installed server: the decision is in the session of the conversation."""
-    wanted = {"text": f"Move the index {MARK}", "because": "it is small"}
+    wanted = {"text": f"Move the index {MARK}", "because": "it is small", "action": "move it"}
     at.model.on("DECIDE", Reply(call=at.host.mcp_call("holdfast", "decide", wanted)))
     run = at.host.turn("DECIDE about the index")
     assert run.status == 0, run.stderr[-2000:]

@@ -31,7 +31,8 @@ def server(project: Path) -> Iterator[HttpServer]:
 def test_a_decision_is_recorded(server: HttpServer, project: Path) -> None:
     """With the token and the right headers the tools work as over stdio."""
     assert not server.call("start", goal="x")["isError"]
-    assert server.call("decide", text="Use SQLite", because="one file")["structuredContent"]["id"] == "D-1"
+    made = server.call("decide", text="Use SQLite", because="one file", action="migrate")
+    assert made["structuredContent"]["id"] == "D-1"
     with holdfast.open(project) as workspace:
         assert "D-1" in workspace.session().state["decisions"]["open"]
 
@@ -322,6 +323,16 @@ def test_many_idle_connections_do_not_stop_the_server(server: HttpServer) -> Non
             continue
     else:
         pytest.fail("no room again")
+
+
+def test_clients_without_a_token_do_not_lock_others_out(server: HttpServer) -> None:
+    """However many connections stay silent, a client with the token is answered."""
+    silent = [socket.create_connection(("127.0.0.1", server.port), PATIENCE) for _ in range(80)]
+    try:
+        assert server.ask("tools/list").status == 200
+    finally:
+        for connection in silent:
+            connection.close()
 
 
 def test_views_are_updated_over_http_too(server: HttpServer, project: Path) -> None:

@@ -81,7 +81,7 @@ def test_the_inspector_finds_nothing_wrong_with_the_tools(project: Path) -> None
 def test_the_inspector_reads_resources_and_prompts(project: Path) -> None:
     """Resources, templates and prompts work in a client that is not Python's."""
     inspected(project, "--method", "tools/call", "--tool-name", "start", "--tool-arg", "goal=Ship it")
-    assert len(inspected(project, "--method", "resources/list")["resources"]) == 6
+    assert len(inspected(project, "--method", "resources/list")["resources"]) == 7
     assert len(inspected(project, "--method", "resources/templates/list")["resourceTemplates"]) == 3
     read = inspected(project, "--method", "resources/read", "--uri", "holdfast://current/state.json")
     assert "Ship it" in read["contents"][0]["text"]

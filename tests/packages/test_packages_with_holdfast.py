@@ -97,7 +97,7 @@ def test_one_turn_is_remembered(name: str) -> None:
         memory = Memory(host, standin)
         memory("init")
         memory("start", "ship it")
-        memory("decide", DECISION, "--because", "readers never wait")
+        memory("decide", DECISION, "--because", "readers never wait", "--action", "move it")
         options = SET_UP[name](host)
         failing = Reply(call=host.shell_call("echo oops 1>&2; exit 3"))
         model.on("TOOLS", Reply(call=host.write_call("made.txt", "one\n")), failing)

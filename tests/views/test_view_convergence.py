@@ -121,4 +121,5 @@ def test_views_of_partial_streams(history: list[Step], data: st.DataObject) -> N
 def test_an_empty_stream_has_views() -> None:
     """A session of which nothing could be read is shown as empty, without an error."""
     shown = views(fold.blank("session"))
-    assert "**Total active:** 0 loops" in shown["STATE.md"]
+    assert "- **Status:** Working" in shown["STATE.md"]
+    assert "Active Loops" not in shown["STATE.md"]

@@ -26,7 +26,18 @@ _BOOKKEEPING = frozenset(
     ]
 )
 _NOISE = frozenset(
-    ["commit", "rivals", "at", "by", "origin", "closed_at", "closed_by", "settled_at", "settled_by"]
+    [
+        "commit",
+        "rivals",
+        "anchors",
+        "at",
+        "by",
+        "origin",
+        "closed_at",
+        "closed_by",
+        "settled_at",
+        "settled_by",
+    ]
 )
 _TEXTS = ("text", "title", "path", "what", "control", "message", "summary")
 _NOUNS = {

@@ -7,15 +7,15 @@ the state and the functions that fold its events (see ``core.concepts``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from zlib import crc32
 
 from holdfast.core import codec, concepts, upcast, validation
 from holdfast.core.codec import Commit, Event
 from holdfast.errors import Damaged, HoldfastError, Newer
-from holdfast.typed import Any
+from holdfast.typed import Any, Protocol
 
-RELEASE = 8
+RELEASE = 9
 """Increased whenever the same commits fold to a different state: snapshots of other releases are ignored."""
 
 RECENT = 10
@@ -26,8 +26,16 @@ _FOLD_ERRORS = (KeyError, TypeError, ValueError, AttributeError, IndexError, Rec
 """What a fold raises if the data of an event does not have the shape that its type requires."""
 
 State = dict[str, Any]
-Folded = Callable[[State, Event, dict[str, Any], Commit], None]
-"""Called after an event is folded: with the state, the event, its current data and its commit."""
+
+
+class Watcher(Protocol):
+    """Is told what a fold does."""
+
+    def decoded(self, commit: Commit) -> None:
+        """A valid commit is about to be folded."""
+
+    def folded(self, state: State, event: Event, data: dict[str, Any], commit: Commit) -> None:
+        """An event was folded; ``data`` is that of its current version."""
 
 
 def blank(kind: str) -> State:
@@ -50,7 +58,7 @@ def blank(kind: str) -> State:
     return state
 
 
-def fold(state: State, lines: Iterable[bytes | Commit], folded: Folded | None = None) -> State:
+def fold(state: State, lines: Iterable[bytes | Commit], watcher: Watcher | None = None) -> State:
     """Fold commits, given as lines or decoded, into ``state``, in place, and return it.
 
     Malformed commits and events are counted and skipped: one bad commit must not make the others unreadable.
@@ -65,13 +73,15 @@ def fold(state: State, lines: Iterable[bytes | Commit], folded: Folded | None = 
         except Damaged:
             _count_unknown(state, MALFORMED)
             continue
+        if watcher is not None:
+            watcher.decoded(commit)
         _, at, by, _, _, events, _ = commit
         state["created"] = state["created"] or at
         state["updated"] = at
         state["by"] = by
         for event in events:
             try:
-                _fold_event(state, event, commit, folded)
+                _fold_event(state, event, commit, watcher)
             except Newer:
                 raise
             except _FOLD_ERRORS:
@@ -80,7 +90,7 @@ def fold(state: State, lines: Iterable[bytes | Commit], folded: Folded | None = 
     return state
 
 
-def _fold_event(state: State, event: Event, commit: Commit, folded: Folded | None) -> None:
+def _fold_event(state: State, event: Event, commit: Commit, watcher: Watcher | None) -> None:
     meaning = concepts.meaning(state["kind"], event.type)
     if meaning is None:
         _count_unknown(state, event.type)
@@ -91,8 +101,8 @@ def _fold_event(state: State, event: Event, commit: Commit, folded: Folded | Non
     step(state, data, commit)
     if watch is not None:
         watch(state, data, commit)
-    if folded is not None:
-        folded(state, event, data, commit)
+    if watcher is not None:
+        watcher.folded(state, event, data, commit)
     if text is not None:
         state["recent"].append({"at": commit.at, "by": commit.by, "origin": commit.origin, "text": text})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 
 from holdfast.errors import Refused
@@ -182,6 +183,35 @@ def commits_of(
         }
         for entry in chosen
     ]
+
+
+def commits_behind(root: str, path: str, line: int | None, limit: int) -> list[dict[str, Any]]:
+    """The git commits behind a file, or one line of it, newest first, each with the sessions that it belongs to: those
+    that its trailer names, and those whose segments it holds. ``path`` is relative to ``root``."""
+    if line is None:
+        found = _logged(root, f"--max-count={limit}", "--", f":(literal){path}")
+    else:
+        blamed = porcelain.lines(root, "blame", "--porcelain", "-L", f"{line},{line}", "--", path)
+        commit = blamed[0].partition(" ")[0] if blamed else ""
+        found = _logged(root, "--no-walk", commit) if commit.strip("0") else []
+    return [
+        {
+            **{key: entry[key] for key in ("commit", "by", "subject")},
+            "at": time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(int(entry["time"]))),
+            "sessions": sorted(
+                {*filter(None, entry["named"].split(",")), *_sessions_in(root, entry["commit"])}
+            ),
+        }
+        for entry in found
+    ]
+
+
+def _sessions_in(root: str, commit: str) -> set[str]:
+    """The sessions whose segments a git commit added, as ``user/id``."""
+    where = ":(glob)**/events/sessions/**"
+    options = ("-r", "--root", "--no-commit-id", "--name-only")
+    named = porcelain.lines(root, "diff-tree", *options, commit, "--", where)
+    return {"/".join(name.partition("events/sessions/")[2].split("/")[:2]) for name in named}
 
 
 def _logged(root: str, *which: str) -> list[dict[str, str]]:

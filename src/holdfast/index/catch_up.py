@@ -6,27 +6,24 @@ longer valid, because a merge brought earlier commits or history was rewritten, 
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable
 
-from holdfast.core import fold, ids
+from holdfast.core import ids
 from holdfast.core.stream import last_part
 from holdfast.errors import HoldfastError
 from holdfast.index.database import add_indexes, is_busy
-from holdfast.index.rows import Rows
-from holdfast.index.writer import Writer, delete_rows
+from holdfast.index.reading import Job, can_share, kind_of, parts, shared
+from holdfast.index.writer import Writer, collect_texts, delete_rows
 from holdfast.store.protocol import Store, changes_of
-from holdfast.typed import Any, Record
+from holdfast.typed import Record
 
 Progress = Callable[[int, int], None]
 """Called with how many streams are done, and how many are to do."""
-_CHUNK = 20_000
-"""Commits of one stream in memory at a time."""
 _BATCH = 4_000
+"""Commits whose rows are written together."""
+_TRANSACTION = 40_000
 """Commits per transaction: readers see what is done so far, and a process that is killed loses no more."""
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class Coverage(Record):
@@ -50,10 +47,8 @@ def catch_up(
     changed, gone = _changes(store, known)
     if not changed and not gone:
         return 0
-    if most is not None:
-        changed = dict(sorted(changed.items(), key=lambda item: last_part(item[0]), reverse=True))
     try:
-        left = _Catching(db, store, progress).run(changed, gone, most)
+        return _Catching(db, store, progress).run(changed, gone, most)
     except sqlite3.OperationalError as error:
         if not is_busy(error):
             raise
@@ -61,7 +56,6 @@ def catch_up(
     finally:
         if db.in_transaction:
             db.execute("ROLLBACK")
-    return left
 
 
 def behind(db: sqlite3.Connection, store: Store) -> int:
@@ -97,41 +91,62 @@ class _Catching:
     def __init__(self, db: sqlite3.Connection, store: Store, progress: Progress | None) -> None:
         self._db = db
         self._store = store
-        self._progress = progress
+        self._progress = progress or (lambda done, total: None)
+        self._writer = Writer(db)
+        self._written = 0
+        """Commits that are written in this transaction."""
 
     def run(self, changed: dict[str, str], gone: list[str], most: int | None) -> int:
         """Returns how many streams are left."""
-        db, left = self._db, 0
+        db = self._db
         first = not db.execute("SELECT 1 FROM streams LIMIT 1").fetchone()
         db.execute("BEGIN IMMEDIATE")
-        if first:
-            # Few, large parts: merging them as usual would cost more than all the rest.
-            db.execute("INSERT INTO search (search, rank) VALUES ('hashsize', 16777216)")
-        writer = Writer(db)
         known = _stamps(db)  # another process may have done some of it
         self._remove([name for name in gone if name in known])
-        for done, (name, stamp) in enumerate(changed.items()):
-            if most is not None and most <= 0:
-                left = len(changed) - done
+        built: set[str] = set()
+        if first and not known:
+            # Few, large parts: merging them as usual would cost more than all the rest.
+            db.execute("INSERT INTO search (search, rank) VALUES ('hashsize', 16777216)")
+            built = self._build(changed) if most is None else built
+        names = sorted(changed, key=last_part, reverse=True) if most is not None else list(changed)
+        read = left = 0
+        for done, name in enumerate(names):
+            if most is not None and read >= most:
+                left = len(names) - done
                 break
-            before = writer.commits
-            if not stamp or known.get(name) != stamp:
-                self._read(writer, name, stamp)
-            if most is not None:
-                most -= writer.commits - before
-            if self._progress is not None:
-                self._progress(done, len(changed))
-            if writer.commits >= _BATCH:
-                writer.flush()
-                db.execute("COMMIT")
-                db.execute("BEGIN IMMEDIATE")
-                writer = Writer(db)
-        writer.flush()
+            stamp = changed[name]
+            if name not in built and (not stamp or known.get(name) != stamp):
+                self._progress(done, len(names))
+                read += self._read(name, stamp)
+                self._commit()
+        self._writer.flush()
         add_indexes(db)
         db.execute("COMMIT")
-        if self._progress is not None:
-            self._progress(len(changed), len(changed))
+        self._progress(len(names), len(names))
         return left
+
+    def _build(self, changed: dict[str, str]) -> set[str]:
+        """Read new streams in several processes, if that is worth it; returns those that are done."""
+        jobs = [Job(name, stamp or _UNSETTLED, _reserve(self._db, name)) for name, stamp in changed.items()]
+        if can_share(jobs):
+            read = 0
+            for count, found, commits in shared(self._store, jobs):
+                self._writer.add(found, commits)
+                self._commit()
+                read += count
+                self._progress(read, len(changed))
+            self._writer.flush()
+        return {name for name, stamp in _stamps(self._db).items() if stamp}
+
+    def _commit(self) -> None:
+        """Write and commit from time to time."""
+        if self._writer.commits >= _BATCH:
+            self._written += self._writer.commits
+            self._writer.flush()
+        if self._written >= _TRANSACTION:
+            self._written = 0
+            self._db.execute("COMMIT")
+            self._db.execute("BEGIN IMMEDIATE")
 
     def _remove(self, names: list[str]) -> None:
         for name in names:
@@ -139,63 +154,42 @@ class _Catching:
             delete_rows(self._db, number)
             self._db.execute("DELETE FROM streams WHERE stream = ?", (number,))
 
-    def _read(self, writer: Writer, name: str, stamp: str) -> None:
-        db = self._db
-        found = db.execute(
-            "SELECT stream, cursor, state, problem FROM streams WHERE name = ?", (name,)
-        ).fetchone()
-        number, cursor, state, problem = found or (None, "null", "", None)
+    def _read(self, name: str, stamp: str) -> int:
+        """Returns how many commits were read."""
+        db, writer, read = self._db, self._writer, 0
+        found = db.execute("SELECT stream, cursor, state FROM streams WHERE name = ?", (name,)).fetchone()
+        number, cursor, state = found or (_reserve(db, name), "null", "")
         try:
-            tail = self._store.read(name, json.loads(cursor))
-            restarted = tail.restarted or not state
-            if not restarted and not tail.lines and number is not None and problem is None:
-                place = stamp, _encode(tail.cursor), number
-                db.execute("UPDATE streams SET stamp = ?, cursor = ? WHERE stream = ?", place)
-                return
-            kind = "session" if name.startswith("sessions/") else name.split("/")[0].rstrip("s")
-            if number is None:
-                number = _reserve(db, name, kind)
-            elif restarted:
-                delete_rows(db, number)
-            folded = fold.blank(kind) if restarted else json.loads(state)
-            for chunk, last in _chunks(tail.lines):
-                rows = Rows(number, folded)
-                rows.take(chunk)
-                end = (tail.version, tail.head, stamp, _encode(tail.cursor), _encode(folded), None)
-                writer.add(rows, (number, name, kind, *end), name, fresh=restarted)
-                restarted = False
-                if not last:
+            for part in parts(self._store, Job(name, stamp, number, cursor, state)):
+                if part.fresh:
+                    delete_rows(db, number)
+                    writer.add(collect_texts(part.rows), 0)
+                elif part.rows.texts or part.rows.entries:
+                    writer.add_texts(part.rows)
+                writer.add(part.found, len(part.rows.commits))
+                read += len(part.rows.commits)
+                if not part.last:
                     writer.flush()
         except HoldfastError as error:
-            self._cannot_read(name, number, error)
-
-    def _cannot_read(self, name: str, number: int | None, error: HoldfastError) -> None:
-        """Keep what is there of a stream, and say why it is not complete. The next run tries again."""
-        kind = "session" if name.startswith("sessions/") else name.split("/")[0].rstrip("s")
-        if number is None:
-            number = _reserve(self._db, name, kind)
-        self._db.execute(
-            "UPDATE streams SET problem = ?, stamp = '' WHERE stream = ?", (error.message, number)
-        )
+            writer.flush()
+            delete_rows(db, number)
+            db.execute(_UNREADABLE, (error.message, number))
+        return read
 
 
-def _reserve(db: sqlite3.Connection, name: str, kind: str) -> int:
+_UNSETTLED = "?"
+"""A stamp that is never right, of a stream that was read nevertheless."""
+_UNREADABLE = """
+UPDATE streams SET problem = ?, commits = 0, stamp = '', cursor = 'null', state = '' WHERE stream = ?
+"""
+"""A stream that cannot be read is not in the index. The next run tries again."""
+
+
+def _reserve(db: sqlite3.Connection, name: str) -> int:
     """The number of a new stream."""
     added = db.execute(
         "INSERT INTO streams (name, kind, commits, head, stamp, cursor, state) VALUES (?, ?, 0, ?, '', 'null', '')",
-        (name, kind, ids.ZERO),
+        (name, kind_of(name), ids.ZERO),
     )
     assert added.lastrowid is not None
     return added.lastrowid
-
-
-def _chunks(lines: Iterable[bytes]) -> Iterator[tuple[list[bytes], bool]]:
-    """The lines in parts, each with whether it is the last; at least one part."""
-    left = iter(lines)
-    chunk = list(islice(left, _CHUNK))
-    while True:
-        following: list[Any] = list(islice(left, _CHUNK))
-        yield chunk, not following
-        if not following:
-            return
-        chunk = following

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 from collections.abc import Callable
 
 from holdfast.core import fold
 from holdfast.errors import Unavailable
-from holdfast.fs import posix
+from holdfast.fs import durable, posix
 from holdfast.fs.port import LOCK_EX, LOCK_UN
 from holdfast.typed import TYPE_CHECKING
 from holdfast.version import __version__
@@ -52,6 +53,8 @@ def connect(path: str) -> sqlite3.Connection:
 
 
 def _connect(path: str) -> sqlite3.Connection:
+    if any(_is_link(path + suffix) for suffix in _FILES):
+        _delete(path)  # SQLite would follow it, out of the workspace
     try:
         return _opened(path)
     except sqlite3.OperationalError:
@@ -121,13 +124,24 @@ def _delete(path: str) -> None:
 
 def _locked(path: str, act: Callable[[str], T]) -> T:
     """Run ``act`` while no other process opens or deletes the index."""
-    fd = posix.open(path + "-lock", os.O_RDWR | os.O_CREAT)
+    try:
+        fd = posix.open(path + "-lock", os.O_RDWR | os.O_CREAT)
+    except FileNotFoundError:
+        durable.make_folders(posix, os.path.dirname(path))
+        fd = posix.open(path + "-lock", os.O_RDWR | os.O_CREAT)
     try:
         posix.lock(fd, LOCK_EX)
         return act(path)
     finally:
         posix.lock(fd, LOCK_UN)
         posix.close(fd)
+
+
+def _is_link(path: str) -> bool:
+    try:
+        return stat.S_ISLNK(posix.stat(path).st_mode)
+    except FileNotFoundError:
+        return False
 
 
 def file_of(db: sqlite3.Connection) -> str:

@@ -80,6 +80,22 @@ class Index:
         newest, and must not take long."""
         return self._ask(lambda db, _: act(db), most)
 
+    def streams_with(self, table: str, status: str) -> list[str] | None:
+        """The live streams that have an entry with this status; None if the index is not complete."""
+
+        def ask(db: sqlite3.Connection, behind: int) -> list[str] | None:
+            held = coverage(db, behind)
+            if held.behind or held.unreadable:
+                return None
+            found = db.execute(
+                f"SELECT DISTINCT name FROM {table} JOIN streams USING (stream) LEFT JOIN sessions USING (stream) "  # noqa: S608
+                f"WHERE {table}.status = ? AND coalesce(archived, 0) = 0 ORDER BY name",
+                (status,),
+            )
+            return [name for (name,) in found]
+
+        return self._ask(ask)
+
     def connect(self) -> sqlite3.Connection:
         """A read-only connection to the index, caught up; the caller closes it."""
         return self._ask(lambda db, _: self._reader(db))

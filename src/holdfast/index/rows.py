@@ -7,12 +7,11 @@ each entry is taken when an event touches it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from holdfast.core import concepts, contested, fold, ranges, validation
-from holdfast.core.codec import Commit, Event
+from holdfast.core import concepts, contested, fold, ranges
+from holdfast.core.codec import Commit, Event, json_of
 from holdfast.core.text import EXCERPT
-from holdfast.errors import Damaged
 from holdfast.index.tables import NUMBERS, PARTS, TABLES, status_of
 from holdfast.typed import Any
 
@@ -87,24 +86,16 @@ class Rows:
 
     def take(self, lines: Iterable[bytes]) -> None:
         """Fold commits and collect their rows."""
-        fold.fold(self.state, self._decoded(lines), self._folded)
+        fold.fold(self.state, lines, self)
 
-    def _decoded(self, lines: Iterable[bytes]) -> Iterator[bytes | Commit]:
-        stream = self.number
-        number = first_number(stream) + self.state["commits"]
-        for line in lines:
-            number += 1
-            try:
-                commit = validation.commit_in(line)
-            except Damaged:
-                yield line
-                continue
-            commit_id, at, by, origin, op, events, _ = commit
-            self.commits.append((number, stream, commit_id, at, by, origin, op))
-            for place, (kind, data, version) in enumerate(events):
-                self.events.append((number, place, kind, whole_number(version), _encode(data)))
-                self._read(kind, data, commit, number, place)
-            yield commit
+    def decoded(self, commit: Commit) -> None:
+        """Collect what a commit says by itself."""
+        commit_id, at, by, origin, op, events, _ = commit
+        number = first_number(self.number) + self.state["commits"]
+        self.commits.append((number, self.number, commit_id, at, by, origin, op))
+        for place, (kind, data, version) in enumerate(events):
+            self.events.append((number, place, kind, whole_number(version), json_of(data)))
+            self._read(kind, data, commit, number, place)
 
     # -- what an event says by itself ---------------------------------------------------------------------
 
@@ -132,7 +123,7 @@ class Rows:
                 _collect(value, found)
         if not found:
             return
-        key = _KINDS.get(noun, noun), self._id(noun, kind, data, commit)
+        key = kind_of(noun), self._id(noun, kind, data, commit)
         known = self.texts.get(key)
         if known is None:
             self.texts[key] = at, by, origin, found
@@ -149,7 +140,8 @@ class Rows:
 
     # -- what the fold makes of it ------------------------------------------------------------------------
 
-    def _folded(self, state: dict[str, Any], event: Event, data: dict[str, Any], commit: Commit) -> None:
+    def folded(self, state: dict[str, Any], event: Event, data: dict[str, Any], commit: Commit) -> None:
+        """Take the entries that an event touched."""
         kind = event.type
         noun = kind.partition(".")[0]
         if kind in concepts.WATCHED and state.get("handoff") is not None:
@@ -258,6 +250,11 @@ def _collect(value: Any, found: list[str]) -> None:
         for name, item in value.items():
             if name not in _NO_TEXT:
                 _collect(item, found)
+
+
+def kind_of(noun: str) -> str:
+    """What a search calls the events of a noun."""
+    return _KINDS.get(noun, noun)
 
 
 def first_number(stream: int) -> int:

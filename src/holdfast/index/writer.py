@@ -53,6 +53,56 @@ def _unindex(db: sqlite3.Connection, texts: list[tuple[int, str]]) -> None:
     )
 
 
+Statements = dict[str, list[Row]]
+"""Rows by the statement that writes them."""
+
+
+def collect(rows: Rows, stream: Row, name: str) -> Statements:
+    """Everything that some commits of a stream write, except for texts."""
+    found: Statements = {_STREAM: [stream]}
+
+    def put(table: str, values: list[Row]) -> None:
+        if values:
+            found[_insert(table, len(values[0]))] = values
+
+    put("commits", rows.commits)
+    put("events", rows.events)
+    for table, values in rows.line_rows.items():
+        put(table, values)
+    if name.startswith("sessions/"):
+        put("sessions", [session_row(rows.number, name, rows.state)])
+    new, changed = rows.entry_rows()
+    for noun, values in new.items():
+        found[replace_sql(TABLES[noun])] = values
+    for noun, values in changed.items():
+        found[update_sql(TABLES[noun])] = values
+    if rows.superseded:
+        found[_SUPERSEDED] = [(rows.number, older) for older in sorted(rows.superseded)]
+    return found
+
+
+def collect_texts(rows: Rows) -> Statements:
+    """The texts of a stream of which the index has none yet."""
+    statuses = rows.statuses()
+    texts: list[Row] = []
+    search: list[Row] = []
+    for number, (key, (at, by, origin, found)) in enumerate(
+        rows.texts.items(), first_number(rows.number) + 1
+    ):
+        text = "\n".join(found)
+        texts.append((number, rows.number, *key, statuses.get(key), at, by, origin, text))
+        search.append((number, segmented(text)))
+    return {_TEXT: texts, _SEARCH: search}
+
+
+def _insert(table: str, columns: int) -> str:
+    return f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * columns)})"  # noqa: S608 - a constant
+
+
+_TEXT = _insert("texts", 9)
+_SEARCH = "INSERT INTO search (rowid, text) VALUES (?, ?)"
+
+
 class Writer:
     """Collects rows of streams and writes them together."""
 
@@ -60,57 +110,38 @@ class Writer:
         self.db = db
         self.commits = 0
         """Commits that are collected and not yet written."""
-        self._rows: dict[str, list[Row]] = {}
-        self._new: dict[str, list[Row]] = {}
-        self._changed: dict[str, list[Row]] = {}
-        self._streams: list[Row] = []
-        self._superseded: list[Row] = []
+        self._collected: Statements = {}
 
-    def add(self, rows: Rows, stream: Row, name: str, *, fresh: bool) -> None:
-        """Collect the rows of a stream; ``fresh`` if the index has no others of it."""
-        self.commits += len(rows.commits)
-        self._put("commits", rows.commits)
-        self._put("events", rows.events)
-        for table, found in rows.line_rows.items():
-            self._put(table, found)
-        new, changed = rows.entry_rows()
-        for noun, found in new.items():
-            self._new.setdefault(noun, []).extend(found)
-        for noun, found in changed.items():
-            self._changed.setdefault(noun, []).extend(found)
-        self._superseded += [(rows.number, older) for older in sorted(rows.superseded)]
-        self._streams.append(stream)
-        self._add_texts(rows, fresh=fresh)
-        if name.startswith("sessions/"):
-            self._put("sessions", [session_row(rows.number, name, rows.state)])
+    def add(self, found: Statements, commits: int) -> None:
+        """Collect rows."""
+        self.commits += commits
+        for statement, values in found.items():
+            self._collected.setdefault(statement, []).extend(values)
 
-    def _put(self, table: str, rows: list[Row]) -> None:
-        if rows:
-            self._rows.setdefault(table, []).extend(rows)
-
-    def _add_texts(self, rows: Rows, *, fresh: bool) -> None:
+    def add_texts(self, rows: Rows) -> None:
+        """Collect the texts of a stream of which the index may have some already."""
+        db = self.db
         statuses = rows.statuses()
-        last = first_number(rows.number) if fresh else self._last_text(rows.number)
-        texts, search = self._rows.setdefault("texts", []), self._rows.setdefault("search", [])
+        last = self._last_text(rows.number)
         for key, (at, by, origin, found) in rows.texts.items():
-            kind, entry_id = key
             text = "\n".join(found)
-            number = None
-            if not fresh and (old := self._old(rows.number, kind, entry_id)) is not None:
-                number, before = old
-                _unindex(self.db, [(number, before)])
-                text = f"{before}\n{text}"
-                self.db.execute("UPDATE texts SET text = ? WHERE number = ?", (text, number))
-            else:
+            old = db.execute(
+                "SELECT number, text FROM texts WHERE stream = ? AND kind = ? AND id = ?", (rows.number, *key)
+            ).fetchone()
+            if old is None:
                 number = last = last + 1
-                status = statuses.pop(key, None)
-                texts.append((number, rows.number, kind, entry_id, status, at, by, origin, text))
-            search.append((number, segmented(text)))
-        if not fresh:
-            self.db.executemany(
-                "UPDATE texts SET status = ? WHERE stream = ? AND kind = ? AND id = ?",
-                [(status, rows.number, *key) for key, status in statuses.items()],
-            )
+                row = (number, rows.number, *key, statuses.get(key), at, by, origin, text)
+                self.add({_TEXT: [row]}, 0)
+            else:
+                number, before = old
+                _unindex(db, [(number, before)])
+                text = f"{before}\n{text}"
+                db.execute("UPDATE texts SET text = ? WHERE number = ?", (text, number))
+            self.add({_SEARCH: [(number, segmented(text))]}, 0)
+        db.executemany(
+            "UPDATE texts SET status = ? WHERE stream = ? AND kind = ? AND id = ?",
+            [(status, rows.number, *key) for key, status in statuses.items()],
+        )
 
     def _last_text(self, stream: int) -> int:
         """The number of a stream's last text."""
@@ -119,28 +150,8 @@ class Writer:
         ).fetchone()
         return max(last or 0, first_number(stream))
 
-    def _old(self, stream: int, kind: str, entry_id: str) -> tuple[int, str] | None:
-        found: tuple[int, str] | None = self.db.execute(
-            "SELECT number, text FROM texts WHERE stream = ? AND kind = ? AND id = ?",
-            (stream, kind, entry_id),
-        ).fetchone()
-        return found
-
     def flush(self) -> None:
-        """Write what was collected."""
-        db = self.db
-        db.executemany(_STREAM, self._streams)
-        for table, rows in self._rows.items():
-            if rows and table != "search":
-                db.executemany(
-                    f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(rows[0]))})",  # noqa: S608
-                    rows,
-                )
-        db.executemany("INSERT INTO search (rowid, text) VALUES (?, ?)", self._rows.get("search", []))
-        for noun, rows in self._new.items():
-            db.executemany(replace_sql(TABLES[noun]), rows)
-        for noun, rows in self._changed.items():
-            db.executemany(update_sql(TABLES[noun]), rows)
-        db.executemany(_SUPERSEDED, self._superseded)
-        self._rows, self._new, self._changed = {}, {}, {}
-        self._streams, self._superseded, self.commits = [], [], 0
+        """Write what was collected: first what is added, then what changes it."""
+        collected, self._collected, self.commits = self._collected, {}, 0
+        for statement in sorted(collected, key=lambda text: text.lstrip().startswith("UPDATE")):
+            self.db.executemany(statement, collected[statement])

@@ -97,6 +97,7 @@ class FilesStore(FilesEngine):
     @property
     def index_path(self) -> str:
         """Where the index of the workspace is."""
+        self._reject_symlinks("local")
         return os.path.join(self._place.local, "index.db")
 
     def changes(self, known: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:

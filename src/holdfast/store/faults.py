@@ -48,6 +48,8 @@ MISSING_OWNER = "missing-owner"
 """An archive without the file that names its stream."""
 IGNORED_BY_GIT = "ignored-by-git"
 """Segments that git ignores. Data: ``others``, how many besides this one."""
+TRACKED_CACHE = "tracked-cache"
+"""Files under ``local/`` that git tracks: they come from others. Data: ``others``, how many besides this one."""
 TEMP_FILE = "temp-file"
 """A temporary file of a process that died."""
 QUARANTINED = "quarantined"
@@ -188,6 +190,10 @@ _WHAT: dict[str, str | Callable[[Data], str]] = {
     NOT_A_SEGMENT: "not a segment",
     MISSING_OWNER: "the file that names the stream is missing",
     IGNORED_BY_GIT: _ignored,
+    TRACKED_CACHE: lambda data: (
+        "git tracks it, so another repository can replace it"
+        + (f", and {_counted(data['others'], 'more file')} there" if data["others"] else "")
+    ),
     TEMP_FILE: "a leftover temporary file",
     QUARANTINED: lambda data: str(data["report"]),
     DAMAGED_DATABASE: _problem,
@@ -236,6 +242,9 @@ _REMEDY: dict[str, Hint | Callable[[Data], Hint]] = {
     NOT_A_SEGMENT: Hint("not read"),
     MISSING_OWNER: Hint(Use("doctor.fix"), " writes it again"),
     IGNORED_BY_GIT: Hint("no git commit will have it; `git check-ignore -v` names the pattern"),
+    TRACKED_CACHE: Hint(
+        "caches that this place did not write are not used; `git rm -r --cached .state/local`"
+    ),
     TEMP_FILE: Hint(Use("doctor.fix"), " removes it"),
     QUARANTINED: Hint("kept for inspection"),
     WRONG_COLUMNS: Hint(Use("doctor.fix"), " sets them from the line"),

@@ -67,6 +67,8 @@ def _decision(decision: dict[str, Any]) -> list[str]:
         lines.append(
             f"- **Not chosen:** {'; '.join(inline(other, 200) for other in decision['alternatives'])}"
         )
+    if places := parts.at(decision):
+        lines.append(f"- **At:** {inline(places, 600)}")
     if decision["revisit_when"]:
         lines.append(f"- **Revisit when:** {inline(decision['revisit_when'], 300)}")
     if decision.get("done_when"):

@@ -91,6 +91,13 @@ def counted(batch: Entry) -> str:
     return f"{counts['done']:,} of {counts['total']:,} done{failed}{running}"
 
 
+def at(entry: Entry) -> str:
+    """The places that an entry is about, as text; empty if there are none."""
+    from holdfast.core import anchors
+
+    return ", ".join(anchors.label(anchor) for anchor in anchors.stored(entry))
+
+
 def noun(count: int, singular: str, plural: str = "") -> str:
     """``1 loop``, ``2 loops``."""
     return f"{count:,} {singular if count == 1 else plural or singular + 's'}"

@@ -118,7 +118,7 @@ def _decisions(state: dict[str, Any]) -> list[str]:
     for decision in unsettled[:UNSETTLED]:
         planned = f"; to do: {inline(decision['action'], 160)}" if decision["action"] else ""
         lines.append(
-            f"- **{inline(decision['id'])} has no outcome:** {inline(decision['text'], 200)}{planned} "
+            f"- **{inline(decision['id'])} has no outcome:** {inline(decision['text'], 200)}{_at(decision)}{planned} "
             f"({inline(decision['by'], 60)}, {inline(_minute(decision['at']))})"
         )
     if len(unsettled) > UNSETTLED:
@@ -128,7 +128,7 @@ def _decisions(state: dict[str, Any]) -> list[str]:
         verdict = "Outcome:" if decision.get("ok") else "**Failed:**"
         said = f". {verdict} {inline(outcome, 160)}" if outcome is not None else ""
         lines.append(
-            f"- {inline(decision['id'])}: {inline(decision['text'], 200)}, "
+            f"- {inline(decision['id'])}: {inline(decision['text'], 200)}{_at(decision)}, "
             f"because {inline(decision['because'], 160)}{said}"
         )
     count = state.get("decisions", {}).get("made", 0)
@@ -144,12 +144,18 @@ def _entries(
     entries = parts.opened(state, name)
     lines = [f"- {inline(entry['id'])}: {say(entry)}" for entry in entries[:LISTED]]
     if len(entries) > LISTED:
-        lines.append(f"- {len(entries) - LISTED:,} more: `{command}`")
+        lines += ["", f"{len(entries) - LISTED:,} more: `{command}`"]
     return _section(title, lines)
 
 
+def _at(entry: dict[str, Any]) -> str:
+    """Where an entry is anchored. Whether that is still the same depends on the working tree, and no view does."""
+    places = parts.at(entry)
+    return f" (at {inline(places, 200)})" if places else ""
+
+
 def _text(entry: dict[str, Any]) -> str:
-    return inline(entry["text"], 200)
+    return f"{inline(entry['text'], 200)}{_at(entry)}"
 
 
 def _risk(entry: dict[str, Any]) -> str:

@@ -17,6 +17,7 @@ def alerts(session: Session) -> list[str]:
         *(lines.damaged(fault.where, fault.what) for fault in session.peek().faults),
         *_git(session),
         *lines.changed_files(_stale(session)),
+        *lines.stale_anchors(_moved_on(session)),
         *lines.others_at_work(_others(session)),
     ]
 
@@ -26,6 +27,46 @@ def _stale(session: Session) -> list[dict[str, Any]]:
         return stale_files(session)
     except HoldfastError:
         return []
+
+
+ANCHORED = 40
+"""Records whose anchors are looked at for a brief, the newest."""
+
+
+def _moved_on(session: Session) -> list[tuple[str, str]]:
+    """Decisions and errors of the session, and facts and decisions of the project, whose place is not what it was."""
+    from holdfast.core.stream import PROJECT
+    from holdfast.workspace.handle import Handle
+
+    project = Handle(session.workspace, PROJECT).peek().state
+    entries = [(session.stream, entry) for entry in _anchored(session.peek().state)]
+    entries += [(PROJECT, entry) for entry in _anchored(project)]
+    if not entries:
+        return []
+    from holdfast.core.anchors import CHANGED, GONE, stored
+    from holdfast.workspace.anchors import standing
+
+    return [
+        (entry["id"], str(place))
+        for stream, entry in entries
+        for anchor in stored(entry)
+        # A branch moves on by itself, and to ask git takes a process: a brief looks at files alone.
+        if "path" in anchor or "package" in anchor
+        for place in [standing(session.workspace, stream, anchor)]
+        if place.status in (CHANGED, GONE)
+    ]
+
+
+def _anchored(state: dict[str, Any]) -> list[dict[str, Any]]:
+    """The newest entries of a state that have anchors; a decision that was replaced matters no more."""
+    found = [
+        entry
+        for name in ("decisions", "errors", "facts")
+        if name in state
+        for entry in (*state[name]["open"].values(), *(state[name]["closed"] if name == "decisions" else ()))
+        if entry.get("anchors") and not entry.get("superseded_by")
+    ]
+    return found[-ANCHORED:]
 
 
 def _git(session: Session) -> list[str]:

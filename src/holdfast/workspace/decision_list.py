@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from holdfast.core import validation
+from holdfast.core import anchors, validation
 from holdfast.core.codec import Commit
 from holdfast.core.concepts.decision import announced_with, exit_code_of, is_choice
 from holdfast.core.stream import PROJECT, last_part, owner
@@ -68,7 +68,9 @@ def _of_stream(workspace: Workspace, stream: str) -> list[Entry]:
     # Most commits hold no decision: their lines are not parsed.
     lines = (line for line in workspace.store.read(stream, None).lines if _EVENT in line)
     made = folded(validation.commits_in(lines))
-    return [{**entry, "session": last_part(stream), "user": owner(stream)} for entry in made]
+    return [
+        {**entry, "session": last_part(stream), "user": owner(stream), "stream": stream} for entry in made
+    ]
 
 
 def folded(commits: Iterable[Commit]) -> list[Entry]:
@@ -102,6 +104,7 @@ def _made(data: Entry, commit: Commit) -> Entry:
         "risk": data.get("risk"),
         "supersedes": data.get("supersedes"),
         "superseded_by": None,
+        "anchors": anchors.stored(data),
         "at": commit.at,
         "by": commit.by,
         "origin": commit.origin,

@@ -31,6 +31,7 @@ class DecisionCommands(Base):
         task: str | None = None,
         risk: str | None = None,
         supersedes: str | None = None,
+        at: Iterable[str] = (),
         done_when: str | None = None,
         recovery: str | None = None,
         op: str | None = None,
@@ -40,14 +41,15 @@ class DecisionCommands(Base):
 
         With an ``action`` it is unsettled until ``settle`` records the outcome. Without one it is a choice, which
         needs no outcome. ``loop``, ``task`` and ``risk`` name what it is about; ``supersedes`` the decision that it
-        replaces.
+        replaces. ``at`` names the places that it is about: ``src/db.py:40-60``, ``commit:…``, ``branch:…``,
+        ``package:name@version`` or a URL.
 
         ``done_when`` says how to see that the action was done: ``file:PATH``, ``git-tag:NAME``, ``git-branch:NAME``,
         ``commit:ID`` or ``port:N``. ``recovery`` says what may be done if its outcome stays unknown: ``read-only`` and
         ``idempotent`` actions can be repeated, ``check-first`` after a look, ``never`` not at all. Either announces
         an action.
         """
-        others = list(alternatives)
+        others, places = list(alternatives), self.anchored(at)
         links = {"loop": loop, "task": task, "risk": risk}
         return self.commit(
             lambda state, mint: concepts.decision.decide(
@@ -60,6 +62,7 @@ class DecisionCommands(Base):
                 revisit_when,
                 links=links,
                 supersedes=supersedes,
+                at=places,
                 done_when=done_when,
                 recovery=recovery,
             ),

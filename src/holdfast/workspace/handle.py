@@ -145,8 +145,10 @@ class Handle:
 
         Events that no rule has to check can be passed directly.
         """
-        if op is not None and not (isinstance(op, str) and 0 < len(op) <= _OP_CAP):
-            raise Usage(f"An operation id is a text of 1 to {_OP_CAP} characters.")
+        if op is not None and not (
+            isinstance(op, str) and 0 < len(op) <= _OP_CAP and validation.is_one_line(op)
+        ):
+            raise Usage(f"An operation id is one line of 1 to {_OP_CAP} characters.")
         if self._update is not None:
             return self._deferred(self._update, rule, op)
         return self._append(rule, op, expect)
@@ -318,9 +320,9 @@ class Handle:
         limit: int = 20,
     ) -> models.SearchResult:
         """The best matches in this stream; see ``Workspace.search``, which looks into all of them."""
-        from holdfast.workspace.searching import search_all
+        from holdfast.workspace.searching import find, result_of
 
-        return search_all(
+        found = find(
             self.workspace,
             words,
             self.stream,
@@ -332,6 +334,16 @@ class Handle:
             path=path,
             limit=limit,
         )
+        return result_of(found)
+
+    def anchored(self, at: Iterable[str]) -> list[dict[str, Any]]:
+        """Internal: the anchors that texts name, as they are now."""
+        texts = list(at)
+        if not texts:
+            return []
+        from holdfast.workspace.anchors import take
+
+        return take(self.workspace, self.stream, texts)
 
     def at(self, when: int | str) -> JsonObject:
         """The whole state as it was, as plain JSON: at a version (the first N commits) or a timestamp (ISO 8601, UTC).

@@ -179,10 +179,10 @@ class SharedFolder:
     def _lock_file(self, name: str) -> int:
         path = self._at(f"{name}.lock")
         try:
-            fd = self._fs.open(path, os.O_RDWR | os.O_CREAT)
+            fd = durable.open_lock(self._fs, path)
         except FileNotFoundError:
             durable.make_folders(self._fs, os.path.dirname(path))
-            fd = self._fs.open(path, os.O_RDWR | os.O_CREAT)
+            fd = durable.open_lock(self._fs, path)
         return fd
 
 

@@ -107,13 +107,15 @@ class Project(DecisionCommands, Handle, ProjectReading, Reading):
         text: str,
         *,
         check: Mapping[str, object] | None = None,
+        at: Iterable[str] = (),
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
-        """Record a fact about the project; ``check`` is what must be true for it to hold."""
+        """Record a fact about the project; ``check`` is what must be true for it to hold, ``at`` where it is seen."""
         wanted: Any = dict(check) if isinstance(check, Mapping) else check
+        places = self.anchored(at)
         return self.commit(
-            lambda state, mint: concepts.fact.add(state, mint, text, wanted),
+            lambda state, mint: concepts.fact.add(state, mint, text, wanted, places),
             op=op,
             expect=expect,
         )

@@ -11,6 +11,7 @@ from holdfast.core.text import one_line
 from holdfast.errors import NotFound
 from holdfast.typed import Any
 from holdfast.views.sentences import sentence
+from holdfast.workspace.anchors import standings
 from holdfast.workspace.handle import Handle
 
 Entry = dict[str, Any]
@@ -51,7 +52,7 @@ _LINKS = {
 
 def find_record(handle: Handle, short_id: str) -> Entry | None:
     """The record of a stream with that id, as a person may type it; None if the log has nothing about it."""
-    entries = _collected(handle.stored_commits())
+    entries = collected(handle.stored_commits())
     try:
         wanted = short_ids.resolve(
             short_ids.whole(handle.peek().state, short_id), entries, "entry in the log"
@@ -68,12 +69,15 @@ def find_record(handle: Handle, short_id: str) -> Entry | None:
         "at": record["at"],
         "by": record["by"],
         "origin": record["origin"],
+        "at_places": [
+            place._asdict() for place in standings(handle.workspace, handle.stream, record["fields"])
+        ],
         "links": _links(wanted, entries),
         "events": _history(wanted, record, entries),
     }
 
 
-def _collected(commits: Iterable[Commit]) -> dict[str, Entry]:
+def collected(commits: Iterable[Commit]) -> dict[str, Entry]:
     """Every record of a stream by its id, with the events that are its own."""
     entries: dict[str, Entry] = {}
     for commit in commits:

@@ -6,19 +6,19 @@ from collections.abc import Iterable
 
 from holdfast.core import timestamps
 from holdfast.errors import Usage
-from holdfast.index.search import Found, Query
+from holdfast.index.search import Query
 from holdfast.typed import TYPE_CHECKING
 from holdfast.workspace.clock import wall_clock
-from holdfast.workspace.model_builders import timestamp
-from holdfast.workspace.models import Hit, SearchResult
 
 if TYPE_CHECKING:
+    from holdfast.index.index import SearchAnswer
+    from holdfast.workspace.models import SearchResult
     from holdfast.workspace.workspace import Workspace
 
 _MOST = 1_000
 
 
-def search_all(
+def find(
     workspace: Workspace,
     words: str,
     stream: str | None,
@@ -31,8 +31,9 @@ def search_all(
     status: str | None = None,
     path: str | None = None,
     limit: int = 20,
-) -> SearchResult:
-    """The best matches in one stream, or in all of them."""
+) -> SearchAnswer:
+    """The best matches in one stream, or in all of them, as plain records: their models take longer to load than the
+    search takes."""
     if not isinstance(words, str):
         raise Usage("The words to search for must be text.")
     if not 1 <= limit <= _MOST:
@@ -51,9 +52,17 @@ def search_all(
         path,
         limit,
     )
-    (found, total, more, some), coverage = workspace.index.search(query)
+    return workspace.index.search(query)
+
+
+def result_of(said: SearchAnswer) -> SearchResult:
+    """The answer as a read model."""
+    from holdfast.workspace.model_builders import timestamp
+    from holdfast.workspace.models import Hit, SearchResult
+
+    (found, total, more, some), coverage = said
     return SearchResult(
-        hits=tuple(map(_hit, found)),
+        hits=tuple(Hit(**{**hit._asdict(), "at": timestamp(hit.at)}) for hit in found),
         total=total,
         more=more,
         some=some,
@@ -63,8 +72,3 @@ def search_all(
         behind=coverage.behind,
         unreadable=coverage.unreadable,
     )
-
-
-def _hit(found: Found) -> Hit:
-    fields = found._asdict()
-    return Hit(**{**fields, "at": timestamp(found.at)})

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable
 from functools import lru_cache
 
-from holdfast.core import codec, concepts, ids, timestamps
+from holdfast.core import codec, concepts, ids, timestamps, validation
 from holdfast.core.hashing import blake2b
 from holdfast.core.ids import checked_name
 from holdfast.core.stream import PROJECT, last_part, owner, session_stream, user_stream
@@ -81,7 +81,7 @@ def open_workspace(
     if not target:
         target = discovery.find(os.getcwd())
     elif not is_url(target) and os.path.basename(os.path.normpath(target)) != discovery.FOLDER:
-        target = discovery.find(target)
+        target = discovery.find(target, told=True)
     # The repository around the workspace names the user; for a database, the one around the current folder.
     around = discovery.around(os.getcwd() if is_url(target) else os.path.dirname(os.path.abspath(target)))
     name = user or discovery.user_name(environment, around.repository)
@@ -127,7 +127,8 @@ class Workspace:
         self.new_key: bytes | None = None
         self.written = ""
         """The stream of the last commit of this process; empty if there is none."""
-        self.by = str(secrets_filter.passed_value(self, checked_text(by, "actor", cap=NAME_CAP), "actor")[0])
+        actor = secrets_filter.passed_value(self, checked_text(by, "actor", cap=NAME_CAP), "actor")[0]
+        self._by = validation.without_controls(str(actor))
         self._stale: dict[str, Handle] = {}
         self._published = 0
         self._publishing = ThreadLock()
@@ -135,6 +136,15 @@ class Workspace:
         self._presence: Presence | None = None
         self._faults: list[Fault] = []
         self._index: Index | None = None
+
+    @property
+    def by(self) -> str:
+        """The actor in every commit. One line: control characters become spaces."""
+        return self._by
+
+    @by.setter
+    def by(self, name: str) -> None:
+        self._by = validation.without_controls(name)
 
     @property
     def where(self) -> str:
@@ -383,9 +393,9 @@ class Workspace:
         several of decision, task, note, fact and so on; ``since`` and ``until`` are timestamps or ages such as 7d;
         ``path`` is a file that the text names.
         """
-        from holdfast.workspace.searching import search_all
+        from holdfast.workspace.searching import find, result_of
 
-        return search_all(
+        found = find(
             self,
             words,
             self.session(session).stream if session is not None else None,
@@ -398,6 +408,7 @@ class Workspace:
             path=path,
             limit=limit,
         )
+        return result_of(found)
 
     def recover(self) -> list[Unsettled]:
         """Every decision with no outcome, over all sessions and the project, oldest first.

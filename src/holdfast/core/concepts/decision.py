@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from holdfast.core import collection, short_ids
+from holdfast.core import anchors, collection, short_ids
 from holdfast.core.codec import Commit, Event
 from holdfast.core.text import EXCERPT, NAME_CAP, checked_text, checked_texts, excerpt, one_line
 from holdfast.errors import Hint, NotFound, Refused, Use
@@ -48,6 +48,7 @@ def _made(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
         **{link: data.get(link) for link in LINKS},
         "supersedes": data.get("supersedes"),
         "superseded_by": None,
+        "anchors": anchors.stored(data),
         "at": commit.at,
         "by": commit.by,
         "origin": commit.origin,
@@ -167,6 +168,7 @@ def decide(
     links: dict[str, str | None] | None = None,
     supersedes: str | None = None,
     announced: bool = False,
+    at: list[anchors.Anchor] | None = None,
     done_when: str | None = None,
     recovery: str | None = None,
     once: str | None = None,
@@ -174,8 +176,8 @@ def decide(
     """Record a decision; with an ``action``, before that is carried out.
 
     Without an action it is a choice, unless an action is ``announced`` all the same. ``links`` names what it is
-    about (``loop``, ``task``, ``risk``), ``supersedes`` the decision it replaces. ``done_when``, ``recovery`` and
-    ``once`` speak of an action, and so announce one.
+    about (``loop``, ``task``, ``risk``), ``supersedes`` the decision it replaces, ``at`` the places it is about.
+    ``done_when``, ``recovery`` and ``once`` speak of an action, and so announce one.
     """
     about_action = _about_action(done_when, recovery, once)
     choice = action is None and not announced and not about_action
@@ -203,6 +205,7 @@ def decide(
         data["supersedes"] = collection.known(state, "decisions", supersedes, "D", "decision")
     if choice:
         data["choice"] = True
+    anchors.put(data, at or [])
     return [Event("decision.made", data | about_action)]
 
 

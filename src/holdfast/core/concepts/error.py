@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from holdfast.core import collection
+from holdfast.core import anchors, collection
 from holdfast.core.codec import Commit, Event
 from holdfast.core.text import checked_text, excerpt, one_line
 from holdfast.typed import Any
@@ -19,7 +19,8 @@ def blank() -> dict[str, Any]:
 
 def _met(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
     tried = excerpt(data["tried"]) if data.get("tried") else None
-    collection.add(state, "errors", {"id": data["id"], "text": excerpt(data["text"]), "tried": tried}, commit)
+    entry = {"id": data["id"], "text": excerpt(data["text"]), "tried": tried, "anchors": anchors.stored(data)}
+    collection.add(state, "errors", entry, commit)
 
 
 def _remedied(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
@@ -39,12 +40,14 @@ def add(
     text: str,
     tried: str | None = None,
     remedy: str | None = None,
+    at: list[anchors.Anchor] | None = None,
 ) -> list[Event]:
-    """Record an error, with its remedy if known."""
+    """Record an error, with its remedy if known, and ``at`` which places."""
     collection.check_room(state, "errors", "errors")
-    data = {"id": mint("E"), "text": checked_text(text, "error")}
+    data: dict[str, Any] = {"id": mint("E"), "text": checked_text(text, "error")}
     if tried is not None:
         data["tried"] = checked_text(tried, "attempt")
+    anchors.put(data, at or [])
     events = [Event("error.met", data)]
     if remedy is not None:
         events.append(Event("error.remedied", {"id": data["id"], "remedy": checked_text(remedy, "remedy")}))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from holdfast.core import collection, conditions
+from holdfast.core import anchors, collection, conditions
 from holdfast.core.codec import Commit, Event
 from holdfast.core.text import checked_text, excerpt, one_line
 from holdfast.errors import Hint, Refused, Use
@@ -24,6 +24,7 @@ def blank() -> dict[str, Any]:
 
 def _added(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
     entry = {"id": data["id"], "text": excerpt(data["text"]), "check": data.get("check")}
+    entry["anchors"] = anchors.stored(data)
     collection.add(state, "facts", entry, commit)
 
 
@@ -51,9 +52,13 @@ def checked_check(check: object) -> dict[str, Any]:
 
 
 def add(
-    state: dict[str, Any], mint: Callable[[str], str], text: str, check: dict[str, Any] | None = None
+    state: dict[str, Any],
+    mint: Callable[[str], str],
+    text: str,
+    check: dict[str, Any] | None = None,
+    at: list[anchors.Anchor] | None = None,
 ) -> list[Event]:
-    """Add a fact."""
+    """Add a fact; ``at`` the places that it is about."""
     if len(state["facts"]["open"]) >= MOST:
         raise Refused(
             f"There are {MOST} facts already; nothing was written.",
@@ -62,6 +67,7 @@ def add(
     data: dict[str, Any] = {"id": mint("F"), "text": checked_text(text, "fact")}
     if check is not None:
         data["check"] = checked_check(check)
+    anchors.put(data, at or [])
     return [Event("fact.added", data)]
 
 

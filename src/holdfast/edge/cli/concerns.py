@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from holdfast.core.concepts.risk import SEVERITIES
 from holdfast.edge.cli.command import Command, Output, done, nothing, on_session, verbs
+from holdfast.edge.cli.references import anchor_argument, given_anchors
 from holdfast.edge.render import clean, paint, table, when
 from holdfast.workspace.handle import Receipt
 from holdfast.workspace.session import Session
@@ -68,6 +69,7 @@ def _error_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", help="what went wrong")
     parser.add_argument("--tried", metavar="TEXT", help="what was tried")
     parser.add_argument("--remedy", metavar="TEXT", help="what was done about it")
+    anchor_argument(parser)
 
 
 def _error(arguments: argparse.Namespace) -> Output:
@@ -76,6 +78,7 @@ def _error(arguments: argparse.Namespace) -> Output:
             arguments.text,
             tried=arguments.tried,
             remedy=arguments.remedy,
+            at=given_anchors(arguments.at),
             op=arguments.op,
             expect=arguments.expect,
         )

@@ -16,6 +16,7 @@ from holdfast.edge.cli.command import (
     open_here,
     typed_time,
 )
+from holdfast.edge.cli.references import anchor_argument, given_anchors
 from holdfast.edge.render import age, clean, paint, plural, when
 from holdfast.typed import Any
 from holdfast.workspace.conditions import judged, shown
@@ -39,6 +40,7 @@ def _decide_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", metavar="ID", help="the task that it belongs to")
     parser.add_argument("--risk", metavar="ID", help="the risk that it is about")
     parser.add_argument("--supersedes", metavar="ID", help="the earlier decision that it replaces")
+    anchor_argument(parser)
     action_arguments(parser)
     _project_argument(parser)
 
@@ -80,6 +82,7 @@ def _decide(arguments: argparse.Namespace) -> Output:
             task=arguments.task,
             risk=arguments.risk,
             supersedes=arguments.supersedes,
+            at=given_anchors(arguments.at),
             done_when=arguments.done_when,
             recovery=arguments.recovery,
             op=arguments.op,
@@ -192,6 +195,7 @@ def _decisions_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _decisions(arguments: argparse.Namespace) -> Output:
+    from holdfast.workspace.anchors import standings
     from holdfast.workspace.decision_list import Wanted, decisions
 
     status = next((value for name, (value, _) in _STATUSES.items() if getattr(arguments, name)), None)
@@ -208,7 +212,10 @@ def _decisions(arguments: argparse.Namespace) -> Output:
             arguments.grep.lower() if arguments.grep else None,
         )
         found, looked = decisions(workspace, wanted)
-    shown = found[: arguments.limit or None]
+        shown = found[: arguments.limit or None]
+        for decision in shown:
+            places = standings(workspace, decision["stream"], decision)
+            decision["at_places"] = [place._asdict() for place in places]
     data = {"decisions": shown, "total": len(found), "looked_at": looked}
     if not found:
         many = plural(looked, "stream")
@@ -238,6 +245,7 @@ _COLOURS = {"unsettled": "yellow", "failed": "red"}
 
 def _listed(decision: dict[str, Any]) -> list[str]:
     """One decision of the list."""
+    from holdfast.workspace.anchors import Standing
     from holdfast.workspace.clock import wall_clock
 
     status = decision["status"]
@@ -250,6 +258,7 @@ def _listed(decision: dict[str, Any]) -> list[str]:
         ("superseded_by", "replaced by"),
     ]
     lines += [f"    {label.ljust(8)} {clean(decision[key], 300)}" for key, label in rows if decision[key]]
+    lines += [f"    at       {clean(Standing(**place), 200)}" for place in decision["at_places"]]
     place = f"{decision['user']}/{decision['session']}" if decision["user"] else "the project"
     who = f"{clean(decision['by'], 60)}, {age(decision['at'], wall_clock())}, in {clean(place, 120)}"
     return [*lines, f"    {paint(who, 'dim')}"]
@@ -264,6 +273,7 @@ COMMANDS = {
             'holdfast decide "Move to SQLite" --because "8 writers" --action "migrate"',
             'holdfast decide "Keep JSON" --because "git diff" --alternative YAML',
             'holdfast decide "No cache" --because "it is fast" --revisit-when "p95 > 1 s"',
+            'holdfast decide "One lock" --because "order" --at src/db.py:40-60',
             'holdfast decide "Release 1.4" --because "tests pass" --done-when git-tag:v1.4',
         ),
         writes=True,

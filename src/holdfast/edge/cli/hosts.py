@@ -84,9 +84,8 @@ def _uninstall(arguments: argparse.Namespace) -> Output:
 
 def _diffs(done: Done) -> list[str]:
     from holdfast.edge.install.run import diff
-    from holdfast.edge.render import clean
 
-    return [clean(diff(change)).rstrip("\n") for change in done.changes]
+    return [diff(change).rstrip("\n") for change in done.changes]
 
 
 def _data(done: Done, dry_run: bool) -> dict[str, Any]:

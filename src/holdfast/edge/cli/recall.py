@@ -12,11 +12,12 @@ from holdfast.edge.cli.command import Command, Output, at_least, group, nothing,
 from holdfast.edge.render import age, clean, colours, fit, paint, plural, table, when
 from holdfast.errors import Usage
 from holdfast.index.catch_up import Coverage
+from holdfast.index.index import SearchAnswer
 from holdfast.index.read_only import Result, run
-from holdfast.index.search import KINDS
+from holdfast.index.search import KINDS, Found
 from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.workspace.clock import wall_clock
-from holdfast.workspace.models import Hit, SearchResult
+from holdfast.workspace.searching import find
 
 if TYPE_CHECKING:
     from holdfast.workspace.workspace import Workspace
@@ -54,10 +55,12 @@ def _search_arguments(parser: argparse.ArgumentParser) -> None:
 def _search(arguments: argparse.Namespace) -> Output:
     with open_here(arguments) as workspace:
         _show_progress(workspace, arguments)
-        result = workspace.search(
+        session = workspace.session(arguments.session) if arguments.session else None
+        result = find(
+            workspace,
             " ".join(arguments.words),
+            session.stream if session is not None else None,
             kind=arguments.kind,
-            session=arguments.session,
             user=arguments.user,
             by=arguments.by,
             since=typed_time(arguments.since) if arguments.since else None,
@@ -67,19 +70,18 @@ def _search(arguments: argparse.Namespace) -> Output:
             limit=arguments.limit,
         )
     now = wall_clock()
-    parts = [_hit_text(hit, now) for hit in result.hits]
+    parts = [_hit_text(hit, now) for hit in result.answer.found]
     return Output("\n".join([*parts, *_footer(result)]), _result_data(result))
 
 
-def _hit_text(hit: Hit, now: int) -> str:
-    at = _iso(hit)
+def _hit_text(hit: Found, now: int) -> str:
     where = hit.session or hit.stream
     name = " ".join(filter(None, [hit.kind, hit.id and clean(hit.id, 60), hit.status and f"({hit.status})"]))
-    head = f"{paint(name, 'cyan')}  {where}  {when(at)} ({age(at, now)})  by {clean(hit.by, 40)}"
+    head = f"{paint(name, 'cyan')}  {where}  {when(hit.at)} ({age(hit.at, now)})  by {clean(hit.by, 40)}"
     return f"{fit(head)}\n    {_marked(hit)}"
 
 
-def _marked(hit: Hit) -> str:
+def _marked(hit: Found) -> str:
     """The snippet with every match marked: in bold, or in brackets where no colours show."""
     done, place = "", 0
     for start, end in hit.marks:
@@ -90,23 +92,22 @@ def _marked(hit: Hit) -> str:
     return done + clean(hit.snippet[place:])
 
 
-def _footer(result: SearchResult) -> list[str]:
+def _footer(result: SearchAnswer) -> list[str]:
     """How many matches there are, where was looked, and what could not be looked at."""
-    looked = f"{plural(result.commits, 'commit')} of {plural(result.sessions, 'session')}"
-    lines = [""] if result.hits else []
-    if not result.hits:
+    (found, total, more, some), held = result
+    looked = f"{plural(held.commits, 'commit')} of {plural(held.sessions, 'session')}"
+    lines = [""] if found else []
+    if not found:
         lines.append(f"Nothing found in {looked} (archive included).")
     else:
-        if result.some:
+        if some:
             lines.append("Nothing has all of these words; this has some of them.")
-        shown = f"{len(result.hits):,} of " if len(result.hits) < result.total else ""
-        total = (
-            f"more than {result.total:,} matches" if result.more else plural(result.total, "match", "matches")
-        )
-        lines.append(f"{(shown + total).capitalize()} in {looked} (archive included).")
-        if any(hit.id and hit.session for hit in result.hits):
+        shown = f"{len(found):,} of " if len(found) < total else ""
+        count = f"more than {total:,} matches" if more else plural(total, "match", "matches")
+        lines.append(f"{(shown + count).capitalize()} in {looked} (archive included).")
+        if any(hit.id and hit.session for hit in found):
             lines.append("`holdfast show ID --session SESSION` shows one in full.")
-    return lines + _limits(result.behind, result.unreadable)
+    return lines + _limits(held.behind, held.unreadable)
 
 
 def _limits(behind: int, unreadable: tuple[tuple[str, str], ...]) -> list[str]:
@@ -122,19 +123,11 @@ def _limits(behind: int, unreadable: tuple[tuple[str, str], ...]) -> list[str]:
     return lines
 
 
-def _iso(hit: Hit) -> str:
-    return hit.at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _result_data(result: SearchResult) -> dict[str, Any]:
-    fields = ("kind", "id", "session", "stream", "commit", "by", "origin", "status", "text", "snippet")
-    hits = [
-        {**{name: getattr(hit, name) for name in fields}, "at": _iso(hit), "marks": hit.marks}
-        for hit in result.hits
-    ]
-    counts = ("total", "more", "some", "commits", "sessions", "archived", "behind")
-    unreadable = [{"stream": stream, "why": why} for stream, why in result.unreadable]
-    return {"hits": hits, **{name: getattr(result, name) for name in counts}, "unreadable": unreadable}
+def _result_data(result: SearchAnswer) -> dict[str, Any]:
+    (found, total, more, some), held = result
+    unreadable = [{"stream": stream, "why": why} for stream, why in held.unreadable]
+    counts = {"total": total, "more": more, "some": some, **held._asdict()}
+    return {"hits": [hit._asdict() for hit in found], **counts, "unreadable": unreadable}
 
 
 # -- sql --------------------------------------------------------------------------------------------------

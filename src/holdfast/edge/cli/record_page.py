@@ -6,6 +6,7 @@ import json
 
 from holdfast.edge.render import clean, paint, when
 from holdfast.typed import Any
+from holdfast.workspace.anchors import Standing
 
 _LABELS = {
     "because": "because",
@@ -24,7 +25,20 @@ _LABELS = {
 }
 """Fields in the order of the page; others follow by their own names."""
 _TOLD = frozenset(
-    ["text", "title", "what", "ok", "supersedes", "loop", "task", "risk", "decision", "depends_on", "set"]
+    [
+        "anchors",
+        "text",
+        "title",
+        "what",
+        "ok",
+        "supersedes",
+        "loop",
+        "task",
+        "risk",
+        "decision",
+        "depends_on",
+        "set",
+    ]
 )
 """Fields that the page shows elsewhere: as its title, its status or a link."""
 _COLOURS = {"unsettled": "yellow", "failed": "red", "blocked": "red"}
@@ -46,6 +60,9 @@ def page(record: dict[str, Any], place: str) -> str:
     for label, value in rows:
         if not _empty(value):
             lines += _field(label.ljust(wide), value)
+    if record["at_places"]:
+        lines += ["", paint("At", "bold")]
+        lines += [f"  {clean(Standing(**place), 300)}" for place in record["at_places"]]
     if record["links"]:
         lines += ["", paint("Linked", "bold")]
         lines += map(_link, record["links"])

@@ -17,6 +17,27 @@ def given_path(text: str) -> str:
     return here if os.path.lexists(here) else text
 
 
+def anchor_argument(parser: argparse.ArgumentParser) -> None:
+    """The option of commands whose record can be about a place."""
+    parser.add_argument(
+        "--at",
+        action="append",
+        default=[],
+        metavar="PLACE",
+        help="where: FILE, FILE:40-60, commit:SHA, branch:NAME, package:NAME@VERSION, URL; repeatable",
+    )
+
+
+def given_anchors(texts: list[str]) -> list[str]:
+    """Anchors as typed: a file is relative to the current folder, if there is such a file."""
+    found = []
+    for text in texts:
+        path, colon, lines = text.rpartition(":")
+        whole = os.path.lexists(os.path.join(os.getcwd(), text)) or not colon
+        found.append(given_path(text) if whole else f"{given_path(path)}:{lines}")
+    return found
+
+
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", help="a file inside the project")
     parser.add_argument(

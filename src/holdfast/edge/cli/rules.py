@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 
 from holdfast.edge.cli.command import Command, Output, done, group, nothing, on_project, open_here
-from holdfast.edge.cli.references import given_path
+from holdfast.edge.cli.references import anchor_argument, given_anchors, given_path
 from holdfast.edge.render import clean, paint, table, when
 from holdfast.errors import Usage
 from holdfast.typed import Any
+from holdfast.workspace.anchors import standings
 from holdfast.workspace.project import Project
 
 
@@ -93,6 +94,7 @@ def _control(arguments: argparse.Namespace) -> Output:
 
 def _fact_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", help="what is true of the project")
+    anchor_argument(parser)
     check = parser.add_argument_group("how to check it, at most one")
     check.add_argument("--file-exists", metavar="PATH", help="true while this file exists")
     check.add_argument("--file-missing", metavar="PATH", help="true while this file does not exist")
@@ -119,10 +121,26 @@ def _check_of(project: Project, arguments: argparse.Namespace) -> dict[str, Any]
 def _fact_add(arguments: argparse.Namespace) -> Output:
     def act(project: Project) -> Output:
         check = _check_of(project, arguments)
-        receipt = project.add_fact(arguments.text, check=check, op=arguments.op, expect=arguments.expect)
+        receipt = project.add_fact(
+            arguments.text,
+            check=check,
+            at=given_anchors(arguments.at),
+            op=arguments.op,
+            expect=arguments.expect,
+        )
         return done(f"Recorded {paint(receipt.id, 'bold')}.", receipt)
 
     return on_project(arguments, act)
+
+
+def _shown_check(check: Any) -> str:
+    """A check in one line. One that came from others may have any shape; `verify` refuses it."""
+    match check:
+        case {**kinds} if len(kinds) == 1:
+            kind, value = next(iter(kinds.items()))
+            path = value.get("path") if isinstance(value, dict) else value
+            return f"{clean(kind, 40)} {clean(path, 80)}"
+    return clean(check, 80)
 
 
 def _fact_list(arguments: argparse.Namespace) -> Output:
@@ -130,11 +148,11 @@ def _fact_list(arguments: argparse.Namespace) -> Output:
         facts = list(project.peek().state["facts"]["open"].values())
         lines = []
         for entry in facts:
-            check = ""
-            if entry["check"]:
-                kind, value = next(iter(entry["check"].items()))
-                check = f"  [{kind} {clean(value['path'] if isinstance(value, dict) else value, 80)}]"
+            check = f"  [{_shown_check(entry['check'])}]" if entry["check"] else ""
             lines.append(f"{paint(entry['id'], 'bold')}  {clean(entry['text'])}{check}")
+            lines += [
+                f"    {clean(place, 200)}" for place in standings(project.workspace, project.stream, entry)
+            ]
         return Output("\n".join(lines) or "No facts.", {"facts": facts})
 
     return on_project(arguments, act)

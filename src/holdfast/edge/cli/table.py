@@ -66,6 +66,7 @@ GROUPS = {
         "log": "history",
         "show": "history",
         "diff": "history",
+        "why": "why",
         "view": "handoffs",
         "sql": "recall",
         "export": "exports",

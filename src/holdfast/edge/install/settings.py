@@ -9,7 +9,7 @@ from holdfast.edge.install import jsonc
 from holdfast.errors import Refused
 from holdfast.typed import Any, Record
 
-_OURS = r"(?:^|[\s/\\\"'])holdfast(?:\.exe)?[\"']?\s+hook\s"
+_OURS = r"(?:^|[\s/\\\"'])holdfast(?:\.exe)?[\"']*\s+hook\s"
 _LINES = ("command", "bash", "powershell")
 
 

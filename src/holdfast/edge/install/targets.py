@@ -103,24 +103,7 @@ def targets(host: str, place: Place, command: str) -> list[Target]:
 
 
 def _hooks(host: str, command: str) -> dict[str, Any]:
-    return {"hooks": _called(tables.hooks(host), command)}
-
-
-def _called(value: Any, command: str) -> Any:
-    """The tables with the actual command."""
-    if isinstance(value, dict):
-        return {key: _called(each, command) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_called(each, command) for each in value]
-    if isinstance(value, str) and value.startswith("holdfast hook "):
-        return f"{_quoted(command)}{value.removeprefix('holdfast')}"
-    return value
-
-
-def _quoted(command: str) -> str:
-    import shlex
-
-    return shlex.quote(command)
+    return {"hooks": tables.hooks(host, command)}
 
 
 def _server(host: str, command: str, table: str = "mcpServers") -> dict[str, Any]:

@@ -13,6 +13,7 @@ from holdfast.edge.mcp.pool import WorkspacePool
 from holdfast.edge.mcp.wire import Json, NoResource
 from holdfast.errors import HoldfastError, InvalidName, NotFound
 from holdfast.typed import Any, Record
+from holdfast.views.markdown import visible_json
 from holdfast.workspace.handle import Handle
 from holdfast.workspace.session import Session
 from holdfast.workspace.workspace import Workspace
@@ -79,6 +80,12 @@ def _state_md(session: Session) -> str:
     return state_md.render(session.peek().state)
 
 
+def _decisions_md(session: Session) -> str:
+    from holdfast.views import decisions_md
+
+    return decisions_md.render(session.peek().state)
+
+
 def _handoff_md(session: Session) -> str:
     from holdfast.views.pages import handoff_md
     from holdfast.workspace.handover import project_state
@@ -95,6 +102,7 @@ def _brief_md(session: Session) -> str:
 VIEWS: dict[str, tuple[str, str, Callable[[Session], str]]] = {
     "state.json": (_JSON, "The state of the session, under 10 KB", _state_json),
     "STATE.md": (_MARKDOWN, "The state of the session as a page", _state_md),
+    "DECISIONS.md": (_MARKDOWN, "The decisions of the session, with reasons and outcomes", _decisions_md),
     "handoff.md": (_MARKDOWN, "The handoff page for the next agent", _handoff_md),
     "brief.md": (_MARKDOWN, "The brief: what a new agent needs to continue", _brief_md),
 }
@@ -157,7 +165,7 @@ def read(pool: WorkspacePool, client: str, uri: str) -> list[Json]:
         missing = NoResource(uri)
         missing.message = f"{error.message} {hints.text(error.hint)}"
         raise missing from error
-    return [{"uri": uri, "mimeType": kind, "text": text}]
+    return [{"uri": uri, "mimeType": kind, "text": visible_json(text) if kind == _JSON else text}]
 
 
 def _sessions(workspace: Workspace) -> Json:

@@ -10,7 +10,7 @@ from holdfast.edge.mcp.pool import WorkspacePool
 from holdfast.edge.mcp.wire import Json, compact
 from holdfast.errors import HoldfastError
 from holdfast.typed import Record
-from holdfast.views.markdown import visible
+from holdfast.views.markdown import visible, visible_json
 
 
 class ToolResult(Record):
@@ -61,5 +61,5 @@ def call(tool: Tool, pool: WorkspacePool, client: str, given: Json) -> Json:
     except HoldfastError as error:
         text = visible(f"{error.code}: {error.message} {hints.text(error.hint)}".rstrip())
         return {"content": [{"type": "text", "text": text}], "isError": True}
-    text = said.text or compact(said.data)
+    text = said.text or visible_json(compact(said.data))
     return {"content": [{"type": "text", "text": text}], "structuredContent": said.data, "isError": False}

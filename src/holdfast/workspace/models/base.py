@@ -114,6 +114,8 @@ class Decision(Entry):
     risk: str | None
     supersedes: str | None
     superseded_by: str | None
+    anchors: tuple[JsonObject, ...] = ()
+    """The places that it is about, with the hash of each when it was recorded."""
     choice: bool = False
     """No action was announced: it needs no outcome."""
     outcome: str | None = None

@@ -47,6 +47,8 @@ class Fact(Entry):
     text: str
     check: JsonObject | None
     """What must be true for the fact to hold."""
+    anchors: tuple[JsonObject, ...] = ()
+    """The places where it can be seen."""
     outcome: str | None = None
     reason: str | None = None
     closed_at: datetime | None = None

@@ -103,6 +103,8 @@ class ErrorEntry(Entry):
 
     text: str
     tried: str | None
+    anchors: tuple[JsonObject, ...] = ()
+    """The places where it was met."""
     remedy: str | None = None
     closed_at: datetime | None = None
     closed_by: str | None = None

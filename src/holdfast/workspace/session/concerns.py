@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from holdfast.core import concepts
 from holdfast.typed import TYPE_CHECKING
 from holdfast.workspace.receipt import Receipt
@@ -96,12 +98,16 @@ class Concerns(Base):
         *,
         tried: str | None = None,
         remedy: str | None = None,
+        at: Iterable[str] = (),
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
-        """Record an error, with what was tried, and the remedy if it is already known."""
+        """Record an error, with what was tried, the remedy if it is already known, and ``at`` which places."""
+        places = self.anchored(at)
         return self.commit(
-            lambda state, mint: concepts.error.add(state, mint, text, tried, remedy), op=op, expect=expect
+            lambda state, mint: concepts.error.add(state, mint, text, tried, remedy, places),
+            op=op,
+            expect=expect,
         )
 
     def remedy_error(

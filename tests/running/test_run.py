@@ -96,6 +96,14 @@ def test_a_command_with_options_and_dashes_is_passed_on_as_it_is(session: holdfa
     assert json.loads(done.stdout) == ["--json", "--once", "", "--", "-x"]
 
 
+def test_an_option_of_the_command_does_not_change_how_a_refusal_is_printed(session: holdfast.Session) -> None:
+    """A --json after -- is the command's: a refusal stays a sentence on standard error."""
+    session.announce("x", "y", "z", once="k")
+    done = run("--once", "k", "--", "true", "--json")
+    assert (done.returncode, done.stdout) == (125, "")
+    assert done.stderr.startswith("holdfast: k was started by ")
+
+
 def test_a_command_that_does_not_exist(session: holdfast.Session) -> None:
     """It fails like in a shell, with 127, and is settled as failed."""
     done = run("--", "no-such-command-here")
@@ -164,6 +172,24 @@ def test_secrets_are_replaced_in_what_is_kept_only(session: holdfast.Session, pr
     assert TOKEN.encode() not in stored
     assert TOKEN[-20:].encode() not in stored
     assert decision(session).ok is True
+
+
+@pytest.mark.parametrize("before", [120, 170, 3_970])
+def test_no_half_of_a_secret_is_kept_where_a_command_line_is_cut(
+    session: holdfast.Session, project: Path, before: int
+) -> None:
+    """Titles and long command lines are cut after secrets are replaced."""
+    assert run("--", "true", "x" * before, TOKEN).returncode == 0
+    stored = b"".join(path.read_bytes() for path in (project / ".state").rglob("*") if path.is_file())
+    assert TOKEN[:16].encode() not in stored
+
+
+def test_a_key_that_looks_like_a_secret_is_refused(session: holdfast.Session) -> None:
+    """What the log cannot hold could not be found there again, so it would be run twice."""
+    done = run("--once", TOKEN, "--", "true")
+    assert done.returncode == 1
+    assert TOKEN not in done.stderr
+    assert session.read().decisions.opened == 0
 
 
 def test_a_reader_that_goes_away_ends_the_command(session: holdfast.Session) -> None:

@@ -55,9 +55,8 @@ class Command(Record):
 
     @property
     def line(self) -> str:
-        """The command line, as text that can be stored."""
-        said = shlex.join(os.fsencode(word).decode("utf-8", "replace") for word in self.words)
-        return said if len(said) <= _COMMAND else f"{said[:_COMMAND]}…"
+        """The command line as text."""
+        return shlex.join(os.fsencode(word).decode("utf-8", "replace") for word in self.words)
 
 
 def run(
@@ -76,6 +75,8 @@ def run(
     with Signals() as signals:
         if command.once is None:
             return _before(session, command, []) or _run(session, command, outputs, announced, signals, ())
+        # A key is compared with what is stored, so nothing in it may be replaced.
+        passed_value(session.workspace, {"once": command.once}, "once", "refuse")
         with Key(session.workspace, command.once) as key:
             attempts = key.attempts()
             if done := _succeeded(command, attempts):
@@ -189,10 +190,12 @@ def _run(
     inherited: tuple[int, ...],
 ) -> Ran:
     # Nobody chose the words of a command line to be stored: a secret in it is replaced, and it is run as it is.
-    receipt = session.with_secrets(_policy(session)).announce(
-        one_line(f"Run: {command.line}", 200),
+    # Before it is cut: half a secret would not be recognised.
+    line = _redacted(session, command.line)
+    receipt = session.with_secrets("redact").announce(
+        one_line(f"Run: {line}", 200),
         command.because or NO_REASON,
-        command.line,
+        line if len(line) <= _COMMAND else f"{line[:_COMMAND]}…",
         done_when=command.done_when,
         recovery=command.recovery,
         once=command.once,
@@ -201,7 +204,7 @@ def _run(
     tail = Tail()
     ended = execute(command.words, _environment(session, command), outputs, signals, tail, inherited)
     said = ended.sentence
-    text = str(passed_value(session.workspace, tail.text(), "output", _policy(session))[0])
+    text = _redacted(session, tail.text())
     outcome = f"{said}. The output ends with:\n{tail.end_of(text)}" if text else f"{said}."
     try:
         _settle(session, receipt.id, outcome, ended)
@@ -210,13 +213,13 @@ def _run(
     return Ran(ended.exit_code, receipt.id, f"{receipt.id}: {said}.")
 
 
+def _redacted(session: Session, text: str) -> str:
+    return str(passed_value(session.workspace, text, "output", "redact")[0])
+
+
 def _settle(session: Session, decision: str, outcome: str, ended: Ended) -> None:
-    handle = session.with_secrets(_policy(session))
+    handle = session.with_secrets("redact")
     handle.settle(decision, outcome, ok=ended.ok, exit_code=ended.exit_code)
-
-
-def _policy(session: Session) -> str:
-    return "allow" if (session.secrets or session.workspace.secrets) == "allow" else "redact"
 
 
 def _environment(session: Session, command: Command) -> dict[str, str]:

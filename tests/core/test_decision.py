@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from holdfast.core import conditions, fold
@@ -214,3 +215,16 @@ def test_any_value_from_a_foreign_log_folds(
     assert closed.get("recovery") in (None, *decision.RECOVERY)
     assert isinstance(closed.get("once", ""), str)
     assert closed.get("exit_code") is None or 0 <= closed["exit_code"] <= 255
+
+
+@given(st.text(st.sampled_from("ab./-@{~^:?*[\\ \x7f\nlock"), min_size=1, max_size=12))
+@example("a/b.lock/c")
+@example("@{")
+def test_the_names_of_tags_follow_the_rules_of_git(name: str) -> None:
+    """What is taken as a name is one for git too."""
+    try:
+        conditions.checked({"tag-exists": name}, conditions.KINDS)
+    except Refused:
+        return
+    done = subprocess.run(["git", "check-ref-format", f"refs/tags/{name}"], check=False)
+    assert done.returncode == 0

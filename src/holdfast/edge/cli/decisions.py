@@ -19,7 +19,6 @@ from holdfast.edge.cli.command import (
 from holdfast.edge.cli.references import anchor_argument, given_anchors
 from holdfast.edge.render import age, clean, paint, plural, when
 from holdfast.typed import Any
-from holdfast.workspace.conditions import judged, shown
 from holdfast.workspace.decisions import DecisionCommands
 from holdfast.workspace.entries import unsettled as unsettled_entries
 
@@ -124,6 +123,8 @@ def _recover_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _recover(arguments: argparse.Namespace) -> Output:
+    from holdfast.workspace.conditions import judged
+
     with open_here(arguments) as workspace:
         unsettled = judged(workspace, unsettled_entries(workspace))
     if not unsettled:
@@ -153,6 +154,8 @@ _CLASSES = {
 
 def _judgement(decision: dict[str, Any]) -> list[str]:
     """Whether it looks done, what may be done if not, and what to do next."""
+    from holdfast.workspace.conditions import shown
+
     lines = []
     if condition := shown(decision):
         lines.append(f"    done if  {clean(condition, 200)}")

@@ -54,7 +54,7 @@ _OPEN = """
 def _ask(tree: Tree, question: Callable[[Workspace, sqlite3.Connection], list[Any]]) -> list[Any]:
     """The rows of a question to the index of the project's workspace; none if it has no workspace."""
     where = os.path.join(tree.root, FOLDER)
-    if not os.path.isdir(where):
+    if not os.path.isdir(os.path.join(where, "events")):  # another tool's folder
         return []
     try:
         with open_workspace(where) as workspace:

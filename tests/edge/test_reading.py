@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -249,6 +250,30 @@ def test_a_session_without_decisions_has_no_page_of_them(project: Path) -> None:
         "STATE.md",
         "state.json",
     ]
+
+
+def test_a_page_without_decisions_is_removed(project: Path) -> None:
+    """Decisions that git took away leave no page: clones with the same commits have the same files."""
+    with holdfast.open(project) as workspace:
+        session = workspace.start("Work")
+    segments = project / ".state" / "events" / session.stream
+    before = {path: path.read_bytes() for path in segments.glob("*.jsonl")}
+    with holdfast.open(project) as workspace:
+        workspace.session().decide("x", because="y")
+    page = project / ".state" / session.stream / "DECISIONS.md"
+    stale = page.read_bytes()
+    page.unlink()
+    for path in segments.glob("*.jsonl"):
+        path.unlink()
+    for path, data in before.items():
+        path.write_bytes(data)
+    shutil.rmtree(project / ".state" / "local")
+    page.write_bytes(stale)
+    with holdfast.open(project) as workspace:
+        again = workspace.session(session.name)
+        assert again.version == 1
+        workspace.doctor(fix=True)
+    assert not page.exists()
 
 
 def test_decide_says_what_it_recorded(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -46,7 +46,7 @@ def publish(session: Session) -> list[Fault]:
 
 
 def _wanted(name: str, session: Session) -> bool:
-    """Whether a view that is not there is to be written."""
+    """Whether there is anything that a view shows: a session without decisions has no page of them."""
     return name != "DECISIONS.md" or bool(session.peek().shown["decisions"]["made"])
 
 
@@ -81,7 +81,9 @@ def _replace(session: Session, name: str, present: bytes | None, *, fix: bool) -
     if verdict in (LOST, MERGED):
         saved = saved_as(session.stream, name, verdict)
         store.put(saved, present)
-    store.put(f"{session.stream}/{name}", render(name, session.peek().state))
+    # A clone that never saw a decision has no page of decisions; one whose decisions git took away has none either.
+    text = render(name, session.peek().state) if _wanted(name, session) else None
+    store.put(f"{session.stream}/{name}", text)
     return _fault(session, name, verdict, detail, fixed=True, saved=saved)
 
 

@@ -11,6 +11,7 @@ from holdfast.errors import HoldfastError
 from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.views import parts
 from holdfast.views.brief_sections import Known
+from holdfast.workspace.accepted import with_accepted
 from holdfast.workspace.clock import wall_clock
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def known_for(session: Session) -> Known:
     except HoldfastError as error:
         problem = error.message
     return Known(
-        project=state_of(workspace, PROJECT),
+        project=with_accepted(workspace, state_of(workspace, PROJECT)),
         person=state_of(workspace, f"users/{session.user}"),
         elsewhere=elsewhere,
         recalled=recalled,

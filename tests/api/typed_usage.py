@@ -234,6 +234,8 @@ def project(handle: Project) -> None:
     handle.close_item(item.id, "done", outcome="done")
     order = handle.order("Never push on Friday")
     orders: holdfast.Collection[holdfast.Order] = handle.orders
+    accepted: str = handle.accept("SO-1")
+    print(accepted)
     handle.lift(order.id, "it is Monday")
     fact = handle.add_fact("main exists", check={"file-exists": "README.md"})
     check: JsonObject | None = handle.facts.open[0].check

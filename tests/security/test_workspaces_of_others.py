@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def test_a_hook_writes_nothing_to_another_users_workspace(shared: Path) -> None:
     """A prompt does not reach a workspace that somebody left in the folder where the host was started."""
     os.chown(shared / ".state", 4711, 4711)
     for folder in (shared, shared / "mine"):
-        assert hooks._handled("claude", *_event(folder)) == ""
+        assert hooks._handled("claude", *_event(folder), time.monotonic() + 8) == ""
     assert not list((shared / ".state").glob("events/sessions/*"))
 
 

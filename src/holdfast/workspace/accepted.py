@@ -42,6 +42,14 @@ def accept(workspace: Workspace, commits: Iterable[str]) -> None:
     workspace.store.put(_NOTE, json.dumps(list(known)[-MOST:]).encode())
 
 
+def with_accepted(workspace: Workspace, state: dict[str, Any]) -> dict[str, Any]:
+    """The state of the project, with the orders from others that nobody here has accepted apart (``offered``)."""
+    if not state:
+        return state
+    ours, offered = sorted_orders(workspace, state)
+    return {**state, "orders": {**state["orders"], "open": ours}, "offered": {"open": offered}}
+
+
 def sorted_orders(workspace: Workspace, state: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The active orders by id: those that apply here, and those from others that nobody has accepted."""
     orders: dict[str, Any] = state["orders"]["open"]

@@ -97,7 +97,7 @@ def _made(data: Entry, commit: Commit) -> Entry:
         "text": data["text"],
         "because": data["because"],
         "action": data.get("action"),
-        "alternatives": data.get("alternatives", []),
+        "alternatives": data.get("alternatives") or [],
         "revisit_when": data.get("revisit_when"),
         "loop": data.get("loop"),
         "task": data.get("task"),

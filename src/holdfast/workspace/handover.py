@@ -61,12 +61,10 @@ def _told(known: Known, text: str) -> list[tuple[str, str]]:
 
 def project_state(workspace: Workspace) -> dict[str, Any]:
     """The state of the project's stream. Orders from others that nobody here has accepted are apart (``offered``)."""
-    from holdfast.workspace.accepted import sorted_orders
+    from holdfast.workspace.accepted import with_accepted
     from holdfast.workspace.handle import Handle
 
-    state = Handle(workspace, PROJECT).peek().state
-    ours, offered = sorted_orders(workspace, state)
-    return {**state, "orders": {**state["orders"], "open": ours}, "offered": {"open": offered}}
+    return with_accepted(workspace, Handle(workspace, PROJECT).peek().state)
 
 
 def hand_off(

@@ -11,6 +11,7 @@ from holdfast.errors import HoldfastError
 from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.views import parts
 from holdfast.views.brief_sections import Known
+from holdfast.workspace.accepted import with_accepted
 from holdfast.workspace.clock import wall_clock
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _FILES = 8
 def known_for(session: Session, shown: str = "") -> Known:
     """What a brief of the session can recall; without orders that are in ``shown``."""
     workspace = session.workspace
-    project = state_of(workspace, PROJECT)
+    project = with_accepted(workspace, state_of(workspace, PROJECT))
     if shown and project:
         orders = {
             key: order for key, order in project["orders"]["open"].items() if order["text"] not in shown

@@ -43,7 +43,7 @@ def _made(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
         "text": excerpt(data["text"]),
         "because": excerpt(data["because"]),
         "action": excerpt(data["action"]) if data.get("action") else None,
-        "alternatives": [excerpt(text, 200) for text in data.get("alternatives", ())][:5],
+        "alternatives": [excerpt(text, 200) for text in data.get("alternatives") or ()][:5],
         "revisit_when": excerpt(data["revisit_when"]) if data.get("revisit_when") else None,
         **{link: data.get(link) for link in LINKS},
         "supersedes": data.get("supersedes"),

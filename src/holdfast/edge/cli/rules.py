@@ -177,7 +177,7 @@ def _fact_list(arguments: argparse.Namespace) -> Output:
             check = f"  [{_shown_check(entry['check'])}]" if entry["check"] else ""
             lines.append(f"{paint(entry['id'], 'bold')}  {clean(entry['text'])}{check}  ({_source(entry)})")
             lines += [
-                f"    {clean(place, 200)}" for place in standings(project.workspace, project.stream, entry)
+                f"    at {clean(place, 200)}" for place in standings(project.workspace, project.stream, entry)
             ]
         return Output("\n".join(lines) or "No facts.", {"facts": facts})
 

@@ -35,12 +35,13 @@ for message in asked:
     if "id" in message:
         answers.append(json.loads(server.stdout.readline()))
 open(path, "a").write("one\\n")
-edit = {"tool_name": "Edit", "tool_input": {"file_path": os.path.abspath(path)}, "tool_response": {}, "tool_use_id": "t"}
-said += hook(hook_event_name="PostToolUse", **edit)
+edit = {"tool_name": "Edit", "tool_input": {"file_path": os.path.abspath(path)}, "tool_response": {}}
+said += hook(hook_event_name="PostToolUse", tool_use_id="t", **edit)
 server.stdin.close()
 server.wait()
 who = subprocess.run([*program, "who", "--json"], capture_output=True, text=True).stdout
-print(json.dumps({"pid": os.getpid(), "leader": os.getsid(0), "said": said, "who": json.loads(who), "answers": answers}))
+found = {"pid": os.getpid(), "leader": os.getsid(0), "said": said, "who": json.loads(who), "answers": answers}
+print(json.dumps(found))
 sys.stdout.flush()
 sys.stdin.readline()
 """

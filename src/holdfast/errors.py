@@ -52,6 +52,8 @@ PYTHON = {
     "sessions": "workspace.sessions()",
     "sessions.all": "holdfast sessions --all",
     "settle": "session.settle({id}, {outcome})",
+    "settle.done": "session.settle({id}, {outcome})",
+    "settle.failed": "session.settle({id}, {outcome}, ok=False)",
     "start": "workspace.start({goal})",
     "status": "session.read()",
     "switch": "workspace.switch({session})",

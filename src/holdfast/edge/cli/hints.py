@@ -41,6 +41,8 @@ FORMS = {
     "sessions": "holdfast sessions",
     "sessions.all": "holdfast sessions --all",
     "settle": "holdfast settle {id} {outcome}",
+    "settle.done": "holdfast settle {id} {outcome} --session {session|id}",
+    "settle.failed": "holdfast settle {id} {outcome} --failed --session {session|id}",
     "start": "holdfast start {goal}",
     "status": "holdfast status",
     "switch": "holdfast switch {session|id}",

@@ -64,15 +64,15 @@ TOOLS = (
     ),
     Tool(
         "search",
-        "Search all sessions before you conclude that something was never decided. With id, all about one entry.",
+        "Search all sessions before you conclude that something was never decided. With id: one entry.",
         {
             "text": _text(),
             "kind": _text("decision, fact, error, …"),
             "id": _text("such as D-12"),
             "by": _text(),
             "since": _text("7d, 2026-01-21"),
-            "path": _text("a file"),
-            "limit": {"type": "integer", "minimum": 1, "maximum": 100, "description": "default 20"},
+            "path": _text(),
+            "limit": {"type": "integer", "minimum": 1, "maximum": 100},
             **_SESSION,
         },
         (),

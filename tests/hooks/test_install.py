@@ -21,6 +21,7 @@ from holdfast.edge.install.run import install, uninstall
 from holdfast.edge.install.settings import merged, merged_toml, withdrawn, withdrawn_toml
 from holdfast.edge.install.targets import HOSTS, Place, Target, targets
 from holdfast.errors import HoldfastError, Refused, Usage
+from holdfast.packages.hosts import CLAUDE_RULES
 
 COMMAND = "holdfast"
 
@@ -256,6 +257,62 @@ def test_a_plug_in_that_was_edited_stays(place: Place) -> None:
     assert path.read_text().endswith("// mine\n")
 
 
+# -- permissions --------------------------------------------------------------------------------------------------
+
+OWN_RULES = '{"permissions": {"allow": ["mcp__holdfast"], "deny": ["WebFetch"]}}\n'
+
+
+def test_tools_are_allowed(place: Place) -> None:
+    """Claude Code and Gemini CLI need no question for our tools, but for the one that approves plans."""
+    install(["claude", "gemini"], place)
+    claude, gemini = (
+        json.loads(Path(targets(host, place, COMMAND)[0].path).read_text()) for host in ("claude", "gemini")
+    )
+    assert claude["permissions"] == {"allow": ["mcp__holdfast"], "ask": ["mcp__holdfast__act"]}
+    assert gemini["mcpServers"]["holdfast"] == {"command": "holdfast", "args": ["mcp"], "trust": True}
+
+
+def test_tools_are_not_allowed(place: Place) -> None:
+    """Whoever does not want it gets no such line, also if it was installed before; uninstall leaves nothing."""
+    before = snapshot(place.project, place.home)
+    paths = [Path(targets(host, place, COMMAND)[0].path) for host in ("claude", "gemini")]
+    install(["claude", "gemini"], place)
+    for _ in range(2):
+        install(["claude", "gemini"], place._replace(allow=False))
+        for path in paths:
+            assert "mcp__holdfast" not in path.read_text()
+            assert "trust" not in path.read_text()
+    assert install(["claude", "gemini"], place._replace(allow=False)).changes == []
+    assert install(["claude", "gemini"], place).changes
+    uninstall(["claude", "gemini"], place)
+    assert snapshot(place.project, place.home) == before
+
+
+@pytest.mark.parametrize("allow", [True, False])
+def test_rules_of_a_person_stay(allow: bool, place: Place) -> None:
+    """A rule that somebody wrote before us is neither doubled nor removed, not even where we never were."""
+    path = write(targets("claude", place, COMMAND)[0], OWN_RULES)
+    uninstall([], place)
+    assert path.read_text() == OWN_RULES
+    here = place._replace(allow=allow)
+    install(["claude"], here)
+    assert path.read_text().count('"mcp__holdfast"') == 1
+    assert install(["claude"], here).changes == []
+    uninstall(["claude"], here)
+    assert path.read_text() == OWN_RULES
+
+
+def test_rules_go_when_our_hooks_were_removed_by_hand(place: Place) -> None:
+    """Only our permissions are left in the file: they are removed too."""
+    path = write(targets("claude", place, COMMAND)[0], '{\n  "model": "opus"\n}\n')
+    install(["claude"], place)
+    found = json.loads(path.read_text())
+    del found["hooks"]
+    path.write_text(json.dumps(found))
+    uninstall(["claude"], place)
+    assert json.loads(path.read_text()) == {"model": "opus"}
+
+
 # -- Codex --------------------------------------------------------------------------------------------------------
 
 
@@ -293,7 +350,9 @@ def test_an_inline_table_is_refused(place: Place) -> None:
 
 # -- any settings -------------------------------------------------------------------------------------------------
 
-_KEYS = st.sampled_from(["a", "hooks", "mcpServers", "Stop", "SessionStart", "é\n", 'q"', "holdfast"])
+_KEYS = st.sampled_from(
+    ["a", "permissions", "allow", "hooks", "mcpServers", "Stop", "SessionStart", "é\n", 'q"', "holdfast"]
+)
 _VALUES = st.recursive(
     st.none()
     | st.booleans()
@@ -309,6 +368,7 @@ _WANTED = {
         for event in ("SessionStart", "Stop", "PreCompact")
     },
     "mcpServers": {"holdfast": {"command": "holdfast", "args": ["mcp"]}},
+    "permissions": CLAUDE_RULES,
 }
 
 

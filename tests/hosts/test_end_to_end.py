@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from .fake_model import Reply
 from .installed import (
     a_decision_through_mcp,
     a_killed_host,
@@ -83,3 +84,33 @@ def test_gemini_in_the_settings_of_a_project() -> None:
         trusted = {str(at.host.project): "TRUST_FOLDER"}
         (at.host.home / ".gemini" / "trustedFolders.json").write_text(json.dumps(trusted))
         one_turn(at)
+
+
+def test_claude_decides_where_nobody_can_be_asked() -> None:
+    """In a project that its user trusts: decide is in the first request, and called; what approves plans is refused."""
+    with installed("claude") as at:
+        settings = at.host.home / ".claude" / ".claude.json"
+        found = json.loads(settings.read_text()) if settings.exists() else {}
+        found.setdefault("projects", {})[str(at.host.project)] = {"hasTrustDialogAccepted": True}
+        settings.write_text(json.dumps(found))
+        wanted = {"text": "Move the index", "because": "it is small", "action": "move it"}
+        at.model.on(
+            "GO",
+            Reply(call=at.host.mcp_call("holdfast", "decide", wanted)),
+            Reply(call=at.host.mcp_call("holdfast", "act", {"action": "/pause"})),
+        )
+        run = at.host.turn("GO on with the index")
+        ours = {tool for tool in run.requests[0].tools if tool.startswith("mcp__holdfast")}
+        assert ours == {"mcp__holdfast__decide", "mcp__holdfast__settle"}
+        assert [each["text"] for each in at.state()["decisions"]["open"].values()] == ["Move the index"]
+        assert run.saw("requested permissions to use mcp__holdfast__act")
+
+
+def test_gemini_decides_where_nobody_can_be_asked() -> None:
+    """Without leave for all tools, in the default mode, the model decides by a tool call."""
+    with installed("gemini", "--user") as at:
+        words = at.host.argv
+        at.host.argv = lambda prompt, resume: [  # type: ignore[method-assign]
+            "default" if word == "yolo" else word for word in words(prompt, resume)
+        ]
+        a_decision_through_mcp(at)

@@ -114,6 +114,14 @@ def test_the_tool_list_is_small() -> None:
     assert exact("o200k_base")(shown) < 2_500
 
 
+def test_decide_and_settle_are_always_loaded(server: WireClient) -> None:
+    """Claude Code has these two in every request; the others cost nothing until they are looked up."""
+    listed = server.ask("tools/list")["tools"]
+    always = [tool["name"] for tool in listed if tool.get("_meta", {}).get("anthropic/alwaysLoad") is True]
+    assert always == ["decide", "settle"]
+    assert all("_meta" not in tool for tool in listed if tool["name"] not in always)
+
+
 def test_read_only_tools_are_marked_and_none_is_destructive(server: WireClient) -> None:
     """Read-only tools are marked as such, and no tool is destructive."""
     hints = {tool["name"]: tool["annotations"] for tool in server.ask("tools/list")["tools"]}

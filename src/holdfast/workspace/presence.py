@@ -199,7 +199,7 @@ class Presence:
             taken = [
                 {"path": path, "claimed": other, "by": record["by"], "since": since, "state": record["state"]}
                 for record in self.who()
-                if not record["me"] and record["state"] != "gone"
+                if record["state"] != "gone" and not self.is_same_agent(record)
                 for other, since in record["claims"].items()
                 for path in wanted
                 if _overlap(path, other)

@@ -307,11 +307,8 @@ def _shared(call: Call, session: Session, changed: list[str]) -> str:
     call.present(session)
     files = session.files
     try:
-        presence = call.workspace.presence
-        taken = presence.claim([os.path.join(files.project, path) for path in changed], anyway=True)
-        own = (
-            {record["by"] for record in presence.who() if presence.is_same_agent(record)} if taken else set()
-        )
+        paths = [os.path.join(files.project, path) for path in changed]
+        taken = call.workspace.presence.claim(paths, anyway=True)
     except (HoldfastError, OSError):
         return ""
     from holdfast.edge.hooks.delivery_log import DeliveryLog
@@ -321,7 +318,7 @@ def _shared(call: Call, session: Session, changed: list[str]) -> str:
         f"holdfast: {token(other['by'])} is also working on {fenced(other['claimed'], 160)}, since "
         f"{token(other['since'][:16])} (`holdfast who`)."
         for other in taken[:5]
-        if other["state"] == "alive" and other["by"] not in own
+        if other["state"] == "alive"
     ]
     new = DeliveryLog(call.workspace, call.conversation).undelivered(lines) if lines else []
     return "\n".join(new) + "\n" if new else ""

@@ -190,6 +190,8 @@ class WorkspacePool:
                     channel="mcp",
                     surroundings=first.surroundings,
                 )
+            if self.beats:
+                _present_as_client(workspace)
             context = self._contexts[name] = ClientContext(workspace)
         return context
 
@@ -233,6 +235,16 @@ class WorkspacePool:
 
 
 @lru_cache(maxsize=MAX_CONTEXTS)
+def _present_as_client(workspace: Workspace) -> None:
+    """The agent is the program that started this server, as for its hooks; not the leader of its terminal."""
+    from holdfast.workspace.presence import of_program
+
+    try:
+        workspace.presence = of_program(workspace)
+    except (HoldfastError, OSError):
+        pass  # presence is optional
+
+
 def plain_name(client: str) -> str:
     """A client's own name as an actor name: one line, no hidden characters, truncated."""
     hidden = hidden_in(client)

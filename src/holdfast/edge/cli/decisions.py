@@ -277,7 +277,7 @@ COMMANDS = {
             'holdfast decide "Keep JSON" --because "git diff" --alternative YAML',
             'holdfast decide "No cache" --because "it is fast" --revisit-when "p95 > 1 s"',
             'holdfast decide "One lock" --because "order" --at src/db.py:40-60',
-            'holdfast decide "Release 1.4" --because "tests pass" --done-when git-tag:v1.4',
+            'holdfast decide "Release" --because "all green" --done-when git-tag:v1.4',
         ),
         writes=True,
         details="With --action, --done-when or --recovery it is unsettled until its outcome is recorded, "

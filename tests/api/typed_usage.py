@@ -234,8 +234,11 @@ def project(handle: Project) -> None:
     handle.close_item(item.id, "done", outcome="done")
     order = handle.order("Never push on Friday")
     orders: holdfast.Collection[holdfast.Order] = handle.orders
-    accepted: str = handle.accept("SO-1")
-    print(accepted)
+    try:
+        accepted: str = handle.accept(order.id)
+        assert accepted == order.id
+    except holdfast.Forbidden:
+        pass  # only a person can, and a program is none
     handle.lift(order.id, "it is Monday")
     fact = handle.add_fact("main exists", check={"file-exists": "README.md"})
     check: JsonObject | None = handle.facts.open[0].check

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import holdfast
+from holdfast.edge.hooks.delivery_log import line_digest
 from holdfast.edge.hooks.hosts import NAMES, load
 
 from .conftest import ASKED_AS, DIALECTS, FOLDERS, Call, context, errors, event_of, fixture, names, state
@@ -466,3 +467,23 @@ def test_decisions_of_another_agent_come_with_the_next_prompt(started: Path, cal
     assert "Use TOML" not in said
     prompt = claude(started, "UserPromptSubmit", "one", prompt="and on", prompt_id="8")
     assert "Use WAL" not in context("claude", call("claude", prompt))
+
+
+def test_orders_that_the_host_shows_are_not_repeated(started: Path, call: Call) -> None:
+    """A standing order that is in the file of instructions which the host loads is not in the brief as well."""
+    with holdfast.open() as workspace:
+        workspace.project.order("Never push to main")
+        workspace.project.order("Ask before deleting")
+    (started / "AGENTS.md").write_text("- Never push to main\n")
+    said = context("codex", call("codex", fixture("codex", "SessionStart-startup", started)))
+    assert "Ask before deleting" in said
+    assert "Never push to main" not in said
+
+
+@pytest.mark.parametrize(
+    "line", ["- a (human x, 3 d ago)", "- a ago) b (x, 3 min ago) ago)", " ago)", "- a, b"]
+)
+def test_the_age_of_a_line_does_not_make_it_new(line: str) -> None:
+    """A line whose age alone has changed counts as delivered; any other change counts."""
+    assert line_digest(line.replace("3 ", "4 ")) == line_digest(line)
+    assert line_digest(f"{line} more") != line_digest(line)

@@ -16,7 +16,6 @@ import pytest
 import holdfast
 
 from . import setup
-from .claude import Claude
 from .codex import Codex
 from .fake_model import FakeModel, Reply
 from .host import Host, Run, kill
@@ -88,8 +87,6 @@ def installed(name: str, *options: str) -> Iterator[Installed]:
         at.holdfast("init")
         if isinstance(host, Codex):
             host.turn("hello")  # Codex writes into its own settings that it trusts the project
-        if isinstance(host, Claude):
-            host.allow_server("holdfast")
         planned = json.loads(at.holdfast("install", name, *options, "--dry-run", "--json"))
         for file in planned["files"]:
             path = Path(file["path"])

@@ -16,7 +16,7 @@ from holdfast.views.fence import RULE
 def test_every_listed_resource_can_be_read(working: WireClient) -> None:
     """Every listed resource exists, with its listed type."""
     listed = working.ask("resources/list")["resources"]
-    assert len(listed) == 6
+    assert len(listed) == 7
     for resource in listed:
         (content,) = working.ask("resources/read", uri=resource["uri"])["contents"]
         assert content["mimeType"] == resource["mimeType"]

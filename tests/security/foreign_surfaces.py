@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
@@ -86,6 +87,7 @@ COMMANDS: tuple[str, ...] = (
     "backlog done BL-105",
     "backlog edit BL-106 --priority high",
     "order list",
+    "order accept SO-108",
     "order add more",
     "order lift SO-105",
     "fact list",
@@ -114,6 +116,17 @@ COMMANDS: tuple[str, ...] = (
     "export catch-log.tsv",
     "export backlog.yaml",
     "decide this --because that",
+    "decisions",
+    "decisions --open",
+    "search OBEYME",
+    "search --kind fact,error OBEYME",
+    "why a.py",
+    "why x",
+    "sql 'select * from events'",
+    "sql 'select * from decisions'",
+    "index status",
+    "index rebuild",
+    "index delete",
     "settle D-105 done",
     "who",
     "claim path",
@@ -235,7 +248,7 @@ def surfaces() -> Iterator[Surface]:
 
 def _commands(lines: tuple[str, ...]) -> Iterator[Surface]:
     for line in lines:
-        words = line.split()
+        words = shlex.split(line)
         yield Surface(line, _command(words), words[0] in FENCED, words[0] == "export")
         yield Surface(f"{line} --json", _command([*words, "--json"]))
 

@@ -12,6 +12,7 @@ import holdfast
 from holdfast.core import concepts, event_fields
 from holdfast.edge import render
 from holdfast.edge.cli import COMMANDS, load
+from holdfast.edge.hooks.delivery_log import line_digest
 from holdfast.testing import foreign_commits
 from holdfast.workspace.setup import init
 
@@ -88,6 +89,14 @@ def test_a_time_that_is_none_stays_out_of_the_state(tmp_path: Path, at: str) -> 
     with holdfast.open(tmp_path) as workspace:
         assert workspace.session(session).state["notes"]["count"] == 0
         assert any("'at' is not a timestamp" in fault.what for fault in workspace.doctor())
+
+
+def test_a_line_with_several_ages_has_a_digest() -> None:
+    """Whatever a line of the brief quotes, it is told from others, and not by its ages."""
+    lines = [f"- «x» (ann, {age} days ago) since (bob, {age} days ago)" for age in (2, 3)]
+    assert line_digest(lines[0]) == line_digest(lines[1]) != line_digest("- «y» (ann, 2 days ago)")
+    for line in ("ago)", "ago) ago) ago)", "x ago)", ""):
+        assert line_digest(line)
 
 
 def test_a_forged_number_does_not_use_up_the_numbers(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def commit_ids(value: Any) -> bool:
 
 
 def anything(value: Any) -> bool:
-    """Plain JSON, shown as data only."""
+    """Plain JSON: shown as data only, or checked again where it is read, so that a later release can add kinds."""
     del value
     return True
 
@@ -256,6 +256,8 @@ FIELDS: dict[str, dict[str, Grammar]] = {
         "task?": short_id,
         "risk?": short_id,
         "supersedes?": short_id,
+        "choice?": truth,
+        "anchors?": anything,
     },
     "decision.settled": {**_ID, "outcome": text, "ok": truth},
     "discussion.opened": {**_SAW, "topic": text, "return_to": record(_place), "saw_status": commit_ids},
@@ -264,9 +266,9 @@ FIELDS: dict[str, dict[str, Grammar]] = {
         "restored": record({key: _restored(rule) for key, rule in _place.items()}),
         "summary?": text,
     },
-    "error.met": {**_ID, "text": text, "tried?": text},
+    "error.met": {**_ID, "text": text, "tried?": text, "anchors?": anything},
     "error.remedied": {**_ID, "remedy": text},
-    "fact.added": {**_ID, "text": text, "check?": anything},
+    "fact.added": {**_ID, "text": text, "check?": anything, "anchors?": anything},
     "fact.dropped": {**_ID, "reason?": text},
     "focus.set": {**_SAW, "focus": text},
     "goal.set": {**_SAW, "goal": text},

@@ -15,7 +15,7 @@ from holdfast.core.codec import Commit, Event
 from holdfast.errors import Damaged, HoldfastError, Newer
 from holdfast.typed import Any, Protocol
 
-RELEASE = 7
+RELEASE = 9
 """Increased whenever the same commits fold to a different state: snapshots of other releases are ignored."""
 
 RECENT = 10

@@ -52,7 +52,8 @@ def catch_up(
     except sqlite3.OperationalError as error:
         if not is_busy(error):
             raise
-        return sum(_stamps(db).get(name) != stamp for name, stamp in changed.items())
+        known = _stamps(db)
+        return sum(not stamp or known.get(name) != stamp for name, stamp in changed.items())
     finally:
         if db.in_transaction:
             db.execute("ROLLBACK")

@@ -106,7 +106,7 @@ def add_indexes(db: sqlite3.Connection) -> None:
 
 def delete(path: str) -> None:
     """Delete the index. Nothing is lost: the next search builds it again."""
-    if path:
+    if path and any(posix.exists(path + suffix) for suffix in _FILES):
         try:
             _locked(path, _delete)
         except OSError as error:

@@ -10,6 +10,9 @@ from holdfast.typed import Any, Record
 SERVER = "holdfast"
 """Name of the MCP server in every host."""
 SERVE = ("holdfast", "mcp")
+CLAUDE_RULES = {"allow": ["mcp__holdfast"], "ask": ["mcp__holdfast__act"]}
+"""Claude Code calls our tools without a question: a headless one refuses whatever it would have to ask for. The tool
+that approves plans still asks."""
 
 START, PROMPT, TOOL, COMPACT, STOP, END = 10, 5, 5, 10, 5, 3
 """Seconds per kind of event. Codex waits at most three at the end of a session."""

@@ -102,6 +102,9 @@ FAST_COMMITS = "fast-commits"
 """The workspace is on an ext4 with fast commits, where a power cut can take what was synced last."""
 HOOK_ERRORS = "hook-errors"
 """Errors in hooks of agent hosts. Data: ``errors``, ``last``."""
+DEAD_HOOK = "dead-hook"
+"""Settings of an agent host that call a holdfast which does not run, or only in an active virtual environment: the
+host works, and nothing is remembered. Data: ``host``, ``user``, ``command``, ``problem``."""
 
 # -- outcomes: what was done about a fault ------------------------------------------------------------------
 
@@ -217,6 +220,7 @@ _WHAT: dict[str, str | Callable[[Data], str]] = {
     MALFORMED_PRESENCE: "this presence record is not whole",
     FAST_COMMITS: "this ext4 uses fast commits: a power cut can take the last commit, although it was synced",
     HOOK_ERRORS: _hook_errors,
+    DEAD_HOOK: lambda data: f"{data['host']} calls {data['command']}, which {data['problem']}",
 }
 
 _NONE = Hint()
@@ -270,6 +274,10 @@ _REMEDY: dict[str, Hint | Callable[[Data], Hint]] = {
     MALFORMED_PRESENCE: Hint("not used; ", Use("doctor.fix"), " removes it"),
     FAST_COMMITS: Hint("`tune2fs -O ^fast_commit` on the unmounted device switches them off"),
     HOOK_ERRORS: Hint("fix the cause, then remove the file"),
+    DEAD_HOOK: lambda data: Hint(
+        Use("install.user", host=data["host"]) if data["user"] else Use("install", host=data["host"]),
+        " writes a command that works",
+    ),
 }
 
 

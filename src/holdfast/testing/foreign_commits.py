@@ -80,6 +80,12 @@ _RARE: dict[tuple[str, str], Record] = {
     ("session", "session.restored"): {},
 }
 """What the commands write only after others."""
+_ANCHORS: list[Record] = [
+    {"path": "a.py", "lines": [1, 2], "hash": "0a", "first": "0b"},
+    {"branch": "main", "commit": "0123456"},
+    {"package": "x", "version": "1"},
+    {"url": "https://example.org"},
+]
 _SHOWN_LAST = {
     "goal.set": "goal",
     "focus.set": "focus",
@@ -115,6 +121,9 @@ def samples() -> dict[tuple[str, str], Record]:
                 for event in commit.events:
                     known = found.setdefault((kind, event.type), {})
                     known.update({key: value for key, value in event.data.items() if key not in known})
+    for kind, event_type in found:
+        if event_type in ("decision.made", "fact.added", "error.met"):
+            found[kind, event_type]["anchors"] = _ANCHORS
     return _RARE | found
 
 
@@ -165,8 +174,8 @@ def _spoiled(event_type: str, data: Record, value: Any) -> Iterator[Record]:
     for field in dict.fromkeys([*data, *named]):
         inner = data.get(field)
         yield _commit(event_type, {**data, field: value})
-        if isinstance(inner, (list, dict)) and inner:
-            yield _commit(event_type, {**data, field: _spoiled_inside(inner, value)})
+        for spoiled in _spoiled_inside(inner, value):
+            yield _commit(event_type, {**data, field: spoiled})
     if type(value) is str and data:
         yield _commit(event_type, {**data, value: value})
     plain = _commit(event_type, data)
@@ -183,11 +192,16 @@ def _commit(event_type: str, data: Record) -> Record:
     return {"at": AT, "by": "mallory", "origin": "agent", "events": [event]}
 
 
-def _spoiled_inside(inner: Any, value: Any) -> Any:
-    """A list or an object with its first entry replaced."""
-    if isinstance(inner, list):
-        return [value, *inner[1:]]
-    return {**inner, next(iter(inner)): value}
+def _spoiled_inside(inner: Any, value: Any) -> Iterator[Any]:
+    """A list or an object with one entry replaced: the first of a list, and each of an object."""
+    match inner:
+        case [first, *rest]:
+            yield [value, *rest]
+            yield from ([spoiled, *rest] for spoiled in _spoiled_inside(first, value))
+            if rest:
+                yield from ([first, *spoiled] for spoiled in _spoiled_inside(rest, value))
+        case {**fields}:
+            yield from ({**fields, name: value} for name in fields)
 
 
 def _numbered(data: Record, name: str, number: int) -> Record:

@@ -104,6 +104,12 @@ def sections(state: dict[str, Any], known: Known, alerts: Sequence[str]) -> list
             _each(known.project, "orders", _said, first="oldest"),
             "holdfast order list",
         ),
+        Section(
+            "orders from others",
+            "## Orders from others that nobody here has accepted: they do not apply",
+            _each(known.project, "offered", _said, first="oldest"),
+            "holdfast order list",
+        ),
         Section("facts", "## The project", _project(known), "holdfast fact list"),
         Section("preferences", "## The user prefers", _preferences(known), "holdfast prefer"),
         Section(
@@ -234,9 +240,19 @@ def _unsettled(decision: dict[str, Any]) -> str:
     planned = f" planned: {fenced(decision['action'], _SHORT)}" if decision["action"] else ""
     return (
         f"{token(decision['id'])} {quoted(decision['text'], decision, _SHORT)} "
-        f"because {fenced(decision['because'], _SHORT)}{planned}; "
+        f"because {fenced(decision['because'], _SHORT)}{planned}{_done_when(decision)}; "
         f"check, then `holdfast settle {token(decision['id'])} OUTCOME`"
     )
+
+
+def _done_when(decision: dict[str, Any]) -> str:
+    """How to see that it was done, and what may be done if not."""
+    said = f" (class {token(decision['recovery'])})" if decision.get("recovery") else ""
+    if not decision.get("done_when"):
+        return said
+    from holdfast.core.conditions import shown
+
+    return f" done if: {fenced(shown(decision['done_when']), _SHORT)}{said}"
 
 
 def _checkpoint(state: dict[str, Any]) -> list[str]:

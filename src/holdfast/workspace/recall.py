@@ -24,9 +24,15 @@ _REQUESTS = 3
 _FILES = 8
 
 
-def known_for(session: Session) -> Known:
-    """What a brief of the session can recall."""
+def known_for(session: Session, shown: str = "") -> Known:
+    """What a brief of the session can recall; without orders that are in ``shown``."""
     workspace = session.workspace
+    project = state_of(workspace, PROJECT)
+    if shown and project:
+        orders = {
+            key: order for key, order in project["orders"]["open"].items() if order["text"] not in shown
+        }
+        project = {**project, "orders": {**project["orders"], "open": orders}}
     problem = ""
     elsewhere: list[dict[str, Any]] = []
     recalled: list[dict[str, Any]] = []
@@ -35,7 +41,7 @@ def known_for(session: Session) -> Known:
     except HoldfastError as error:
         problem = error.message
     return Known(
-        project=state_of(workspace, PROJECT),
+        project=project,
         person=state_of(workspace, f"users/{session.user}"),
         elsewhere=elsewhere,
         recalled=recalled,

@@ -8,6 +8,7 @@ from holdfast.core import timestamps
 from holdfast.errors import Usage
 from holdfast.index.search import Query
 from holdfast.typed import TYPE_CHECKING
+from holdfast.workspace import reads
 from holdfast.workspace.clock import wall_clock
 
 if TYPE_CHECKING:
@@ -52,7 +53,9 @@ def find(
         path,
         limit,
     )
-    return workspace.index.search(query)
+    said = workspace.index.search(query)
+    reads.count(workspace, ((hit.stream, hit.id) for hit in said.answer.found if hit.id))
+    return said
 
 
 def result_of(said: SearchAnswer) -> SearchResult:

@@ -411,7 +411,11 @@ class Workspace:
         return result_of(found)
 
     def recover(self) -> list[Unsettled]:
-        """Every decision with no outcome, over all sessions and the project, oldest first."""
+        """Every decision with no outcome, over all sessions and the project, oldest first.
+
+        Each says whether it looks done, by what its ``done_when`` names.
+        """
+        from holdfast.workspace.conditions import judged
         from holdfast.workspace.entries import unsettled
         from holdfast.workspace.model_builders import build
         from holdfast.workspace.models import Decision, Unsettled
@@ -420,8 +424,10 @@ class Workspace:
             Unsettled(
                 session=f"{entry['user']}/{entry['session']}" if entry["user"] else "",
                 decision=build(Decision, entry),
+                status=entry["status"],
+                seen=entry["seen"],
             )
-            for entry in unsettled(self)
+            for entry in judged(self, unsettled(self))
         ]
 
     def decisions(

@@ -71,7 +71,7 @@ def waiting(fd: int) -> Waiting:
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns its exit status."""
     given = sys.argv[1:] if arguments is None else arguments
-    as_json = "--json" in given
+    as_json = "--json" in (given[: given.index("--")] if "--" in given else given)
     try:
         return _run(given, as_json)
     except BrokenPipeError:

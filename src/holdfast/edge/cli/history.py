@@ -171,6 +171,7 @@ def _show_record(arguments: argparse.Namespace) -> Output:
 
     def act(handle: Handle, named: dict[str, str]) -> Output:
         from holdfast.edge.cli.record_page import page
+        from holdfast.workspace import reads
         from holdfast.workspace.records import find_record
 
         record = find_record(handle, arguments.id)
@@ -179,6 +180,7 @@ def _show_record(arguments: argparse.Namespace) -> Output:
                 f"The log has nothing about {arguments.id[:40]}.",
                 hint="`holdfast decisions` lists the decisions of all sessions; --session ID looks into another one.",
             )
+        reads.count(handle.workspace, [(handle.stream, record["id"])])
         place = named.get("session") or named.get("stream", "")
         return Output(page(record, place), {**named, "record": record, "events": record["events"]})
 

@@ -218,7 +218,8 @@ def _rebuild(arguments: argparse.Namespace) -> Output:
 
 def _covered(workspace: Workspace, held: Coverage, done: str = "") -> Output:
     path = workspace.index.path
-    size = os.path.getsize(path) if path and os.path.exists(path) else 0
+    files = [path, f"{path}-wal"] if path else []
+    size = sum(os.path.getsize(file) for file in files if os.path.exists(file))
     lines = [
         f"{done}{plural(held.commits, 'commit')} of {plural(held.sessions, 'session')} ({held.archived:,} archived)",
         f"  {clean(path) or 'in memory'}, {size:,} bytes",
@@ -285,9 +286,9 @@ COMMANDS = {
         _sql_arguments,
         _sql,
         (
-            'holdfast sql "select session, id, text from decisions join sessions using (stream)"',
-            'holdfast sql "select type, count(*) from events group by type order by 2 desc" --csv',
-            "holdfast sql \"select name from sqlite_master where type = 'table'\" --json",
+            'holdfast sql "select id, text, outcome from decisions order by at"',
+            'holdfast sql "select type, count(*) from events group by 1" --csv',
+            "holdfast sql \"select name from sqlite_master where type = 'table'\"",
         ),
         details="Its tables and columns are described in docs/reference/index.md.",
     ),

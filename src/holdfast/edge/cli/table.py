@@ -30,6 +30,7 @@ GROUPS = {
         "decide": "decisions",
         "settle": "decisions",
         "recover": "decisions",
+        "run": "runs",
         "decisions": "decisions",
         "goal": "goals",
         "phase": "phases",
@@ -113,6 +114,7 @@ EXIT_STATUS = (
     (5, "damaged store"),
     (6, "engine unavailable"),
     (7, "forbidden"),
+    (125, "`run` did not start its command; else it exits as the command does"),
 )
 EXAMPLE = (
     "holdfast init",

@@ -121,11 +121,10 @@ class DeliveryLog:
 
 def line_digest(line: str) -> str:
     """The digest of a line of a brief, without its age."""
-    words = line.split(" ")
-    for place in range(len(words) - 1, 1, -1):
-        if words[place].startswith("ago)"):
-            del words[place - 2 : place]
-    return digest(" ".join(words))
+    before, _, after = line.rpartition(" ago)")
+    if before:
+        before = before.rpartition(", ")[0]
+    return digest(before + after)
 
 
 def digest(text: str) -> str:

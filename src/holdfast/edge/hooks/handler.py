@@ -23,12 +23,14 @@ if TYPE_CHECKING:
 
 FRESH = "holdfast stores the memory of this project in .state/. No session is open: the first prompt starts one.\n"
 HOW = (
-    "Before you act on a decision: `holdfast decide TEXT --because WHY --action WHAT`; afterwards: "
-    "`holdfast settle ID OUTCOME`. "
-    "`holdfast brief` shows this again.\n"
+    "Record what you decide with the MCP tool `decide`, or `holdfast decide TEXT --because WHY`. If you act on it, "
+    "give the action first (`--action WHAT`), and afterwards the outcome: `settle`, or `holdfast settle ID OUTCOME`. "
+    "What other sessions decided: `search`, or `holdfast search WORDS`.\n"
 )
 AWAY_MS = 1_800_000
 """A conversation counts as away if nobody wrote to its session for this long."""
+_INSTRUCTIONS = 200_000
+"""Bytes of a host's own instructions that are compared with the brief."""
 GROWN = 400_000
 """Growth of the transcript in bytes (about 100,000 tokens) after which a host may have compacted unreported."""
 
@@ -173,14 +175,23 @@ def _fitting(call: Call, session: Session, log: DeliveryLog | None) -> tuple[str
     from holdfast.views.brief import DEFAULT, LEAST
     from holdfast.workspace.handover import make_brief
 
-    host, budget = call.host, DEFAULT
+    host, budget, shown = call.host, DEFAULT, _loaded(call)
     while True:
-        brief = make_brief(session, budget).text
+        brief = make_brief(session, budget, shown=shown).text
         lines = brief.splitlines()
         text = f"{brief}\n{HOW}" if log is None else _difference(lines, log)
         if host.size(text) <= host.CAP or budget == LEAST:
             return cut(host, text), lines
         budget = max(LEAST, min(budget - 100, budget * host.CAP // host.size(text)))
+
+
+def _loaded(call: Call) -> str:
+    """The instructions that the host itself puts into the conversation."""
+    try:
+        with open(os.path.join(os.path.dirname(call.workspace.where), call.host.LOADS), "rb") as file:
+            return file.read(_INSTRUCTIONS).decode("utf-8", "replace")
+    except OSError:
+        return ""
 
 
 def _difference(lines: list[str], log: DeliveryLog) -> str:

@@ -50,25 +50,22 @@ def search(workspace: Workspace, given: Json) -> Json:
     (hits, total, _, some), held = find(workspace, given.get("text", ""), stream, limit=limit, **filters)
     if not held.sessions and not hits:
         raise NoSession()
-    missing = [f"{stream}: {why}" for stream, why in held.unreadable[:_MOST_MISSING]]
-    if held.behind:
-        missing.append(f"changes in {held.behind:,} streams, which another process is indexing now")
     sessions = f"{held.sessions:,} session{'s' if held.sessions != 1 else ''}"
-    return {
-        "events": [_hit(hit) for hit in hits],
-        "total": total,
-        "looked": f"{held.commits:,} commits of {sessions}, archive included",
-        **({"partial": True} if some else {}),
-        **({"missing": missing} if missing else {}),
-    }
+    looked = [f"{held.commits:,} commits of {sessions}, archive included"]
+    if some:
+        looked.append("nothing has all of these words, this has some of them")
+    if held.behind:
+        looked.append(
+            f"not yet looked at: changes in {held.behind:,} streams, which another process is indexing"
+        )
+    looked += [f"could not look into {stream}: {why}" for stream, why in held.unreadable[:_MOST_MISSING]]
+    return {"events": [_hit(hit) for hit in hits], "total": total, "looked": "; ".join(looked)}
 
 
 def _hit(hit: Found) -> Json:
     said = hit._asdict()
     return {
         "at": hit.at,
-        "by": fenced(hit.by, 60)[1:-1],
-        "origin": hit.origin,
         "type": hit.kind,
         "id": hit.id,
         "session": hit.session,
@@ -78,13 +75,7 @@ def _hit(hit: Found) -> Json:
 
 def _event(said: Json, kind: str, data: Json, length: int) -> Json:
     text = fenced(json.dumps(data, ensure_ascii=False), length)
-    return {
-        "at": said["at"],
-        "by": fenced(said["by"], 60)[1:-1],
-        "origin": said["origin"],
-        "type": kind,
-        "text": f"{text} {origin(said)}",
-    }
+    return {"at": said["at"], "type": kind, "text": f"{text} {origin(said)}"}
 
 
 def page(session: Session, number: int) -> Json | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from holdfast.edge.mcp import arguments as check
-from holdfast.edge.mcp import hints
+from holdfast.edge.mcp import hints, wire
 from holdfast.edge.mcp.pool import WorkspacePool
 from holdfast.edge.mcp.wire import Json, compact
 from holdfast.errors import HoldfastError
@@ -30,6 +30,8 @@ class Tool(Record):
     reads: bool = False
     """The tool writes nothing."""
     slow: bool = False
+    always: bool = False
+    """Claude Code has the tool in every request; it looks up all others before it can call them."""
 
     def shown(self) -> Json:
         """The tool's entry in ``tools/list``."""
@@ -45,6 +47,7 @@ class Tool(Record):
             "inputSchema": schema,
             "outputSchema": {"type": "object", "properties": gives, "required": always},
             "annotations": {**annotations, "openWorldHint": False},
+            **({"_meta": {wire.ALWAYS_KEY: True}} if self.always else {}),
         }
 
     def schema(self) -> Json:

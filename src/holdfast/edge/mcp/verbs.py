@@ -102,15 +102,14 @@ def search(pool: WorkspacePool, client: str, given: Json) -> ToolResult:
 
 
 def _looked(data: Json) -> list[str]:
-    """How much was found and where, and what could not be looked at."""
+    """How much was found, and where."""
     found, total = len(data["events"]), data["total"]
     if not found:
-        lines = [f"Nothing found in {data['looked']}."]
-    else:
-        lines = [f"{found} of {total:,} matches in {data['looked']}."] if found < total else []
-    if data.get("partial"):
-        lines.append("Nothing has all of these words; this has some of them.")
-    return lines + [f"Could not be looked at: {text}" for text in data.get("missing", ())]
+        return [f"Nothing found in {data['looked']}."]
+    shown = (
+        f"{found} of {total:,} matches" if found < total else f"{found} matches" if found > 1 else "1 match"
+    )
+    return [f"{shown} in {data['looked']}."]
 
 
 # -- writing ----------------------------------------------------------------------------------------------

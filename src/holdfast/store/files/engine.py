@@ -25,8 +25,8 @@ from holdfast.store.files.stream import Stream
 from holdfast.store.oserror import NOTHING_STORED, translate_oserror
 from holdfast.store.protocol import Appended, Capabilities, Cursor, Plan, Tail
 
-_SEALED = ("local/snapshots/", "local/ops/")
-"""Caches that are believed: only as this place wrote them."""
+_SEALED = ("local/snapshots/", "local/ops/", "local/accepted/")
+"""Notes that are believed: only as this place wrote them."""
 _SEAL = 16
 _OPEN_STREAMS = 100
 """Streams with open files in one process."""

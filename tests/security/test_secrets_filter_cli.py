@@ -24,7 +24,7 @@ TEXT, SECRET = SAMPLES["github-personal-token"][0](random.Random(7))
 QUIET = frozenset(
     """init status resume brief sessions switch log show diff view who recover validate lint verify schema advise
     doctor heal export archive restore agents-md hook-commit-message sync import release continue
-    mcp hook install uninstall completion help""".split()  # noqa: SIM905 - thirty quoted words are harder to read
+    mcp hook install uninstall completion help search sql index decisions why run""".split()  # noqa: SIM905 - thirty quoted words are harder to read
 )
 """Commands that store no text from their arguments (sync, import, mcp and hook take theirs from elsewhere)."""
 

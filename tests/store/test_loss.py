@@ -60,7 +60,7 @@ def test_a_loss_is_not_forgotten_by_the_next_commit(project: Path) -> None:
     name, segment = recorded(project)
     cut(segment, 2)
     with holdfast.open(project, user="kim") as workspace:
-        assert workspace.session(name).decide("Another", because="a reason").id == "D-5"
+        assert workspace.session(name).decide("Another", because="a reason", action="do it").id == "D-5"
     with holdfast.open(project, user="kim") as workspace:
         assert len(losses(workspace, name)) == 1
 

@@ -82,7 +82,7 @@ def work(place: tuple[str, Path]) -> holdfast.Session:
     engine, folder = place
     with Workspace(opener(engine)(str(folder)), user="alice", by="me") as workspace:
         session = workspace.start("go on")
-        session.decide("this", because="that")
+        session.decide("this", because="that", action="go")
     return session
 
 

@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # One more than the processors of a small machine: tests of hosts and of disks mostly wait.
 JOBS ?= 3
 
-.PHONY: demo test lint hosts torture bench docs lock clean
+.PHONY: demo test lint hosts torture fuzz bench docs lock clean
 
 demo: $(VENV)/.package
 	$(BIN)/python examples/killed_agent.py
@@ -27,7 +27,12 @@ hosts: $(VENV)/.package $(VENV)/.test
 # The long versions of the crash tests: FACTOR times the counts of `make test`.
 FACTOR ?= 20
 torture: $(VENV)/.package $(VENV)/.test
-	HOLDFAST_TORTURE=$(FACTOR) $(BIN)/python -m pytest -n $(JOBS) tests/crash tests/concurrency tests/git
+	HOLDFAST_TORTURE=$(FACTOR) $(BIN)/python -m pytest -n $(JOBS) tests/crash tests/concurrency tests/git tests/fuzz
+
+# Guided fuzzing of what reads bytes from outside; atheris is no part of the test requirements.
+fuzz: $(VENV)/.package $(VENV)/.test
+	$(PIP) install atheris
+	HOLDFAST_TORTURE=$(FACTOR) $(BIN)/python -m pytest tests/fuzz
 
 bench: $(VENV)/.package
 	$(PIP) install -r bench/requirements.txt
@@ -37,6 +42,7 @@ docs: $(VENV)/.package
 	$(BIN)/python tools/reference.py
 	$(BIN)/python tools/api_reference.py
 	$(BIN)/python tools/fault_reference.py
+	$(BIN)/python tools/index_reference.py
 	$(BIN)/python tools/packages.py
 
 lock:

@@ -10,7 +10,7 @@ import pytest
 
 pytest.register_assert_rewrite("holdfast.testing")
 
-MAY_BE_REQUIRED = frozenset({"hosts", "corpus", "power_cut", "strace"})
+MAY_BE_REQUIRED = frozenset({"hosts", "corpus", "power_cut", "strace", "twins", "btrfs", "xfs"})
 # Read once, at import: tests run with such settings taken out of the environment.
 REQUIRED = frozenset(name for name in os.environ.get("HOLDFAST_REQUIRE", "").split(",") if name)
 

@@ -51,6 +51,7 @@ __all__ = [
     "Forbidden",
     "Handoff",
     "Held",
+    "Hit",
     "HoldfastError",
     "InvalidName",
     "Json",
@@ -84,6 +85,7 @@ __all__ = [
     "Refused",
     "Risk",
     "Rival",
+    "SearchResult",
     "SecretFound",
     "Session",
     "SessionState",
@@ -99,6 +101,7 @@ __all__ = [
     "__version__",
     "batch",
     "checkpoint",
+    "connect",
     "init",
     "open",
 ]
@@ -124,6 +127,7 @@ if TYPE_CHECKING:
         Usage,
     )
     from holdfast.store.protocol import Fault
+    from holdfast.workspace.connect import connect
     from holdfast.workspace.decisions import Acting
     from holdfast.workspace.models import (
         Activity,
@@ -155,6 +159,7 @@ if TYPE_CHECKING:
         Event,
         Fact,
         Handoff,
+        Hit,
         Json,
         JsonObject,
         LegalReview,
@@ -174,6 +179,7 @@ if TYPE_CHECKING:
         Reference,
         Risk,
         Rival,
+        SearchResult,
         StaleFile,
         Summary,
         Task,
@@ -223,6 +229,7 @@ _HOMES = {
     "SessionState": "holdfast.workspace.reading",
     "Workspace": "holdfast.workspace.workspace",
     "checkpoint": "holdfast.checkpointing",
+    "connect": "holdfast.workspace.connect",
     "init": "holdfast.workspace.setup",
     "open": "holdfast.workspace.workspace",
 }

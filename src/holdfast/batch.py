@@ -223,11 +223,19 @@ def dead_claims(session: Session, batch: str) -> list[JsonObject]:
 
 
 def _alive(claim: dict[str, Any]) -> bool:
-    if (claim["host"], claim["space"]) != (os.uname().nodename, _space()):
+    if (claim.get("host"), claim.get("space")) != (os.uname().nodename, _space()):
         return True
-    if claim["boot"] != _read("/proc/sys/kernel/random/boot_id"):
+    if claim.get("boot") != _read("/proc/sys/kernel/random/boot_id"):
         return False  # the machine restarted: process ids are reused
-    return any(born and _born(pid) == born for pid, born in (claim["worker"], claim["runner"]))
+    return any(map(_is_running, (claim.get("worker"), claim.get("runner"))))
+
+
+def _is_running(process: object) -> bool:
+    """Whether a process that a claim names is there. A claim may have come from anybody."""
+    match process:
+        case [int(pid), str(born)] if born:
+            return _born(pid) == born
+    return False
 
 
 def _others_at_work(session: Session, batch: str) -> bool:

@@ -193,6 +193,9 @@ def history(session: Session) -> None:
     total: int = session.project(add, 0)
     kinds: list[str] = [event.type for commit in session.log() for event in commit.events]
     newest: holdfast.Commit = next(session.log(newest_first=True))
+    here: holdfast.SearchResult = session.search("JSON", kind=["decision", "note"], status="settled", limit=5)
+    hits: tuple[holdfast.Hit, ...] = here.hits
+    assert all(0 <= start < end for hit in hits for start, end in hit.marks)
     past: holdfast.SessionState = session.read(at=2)
     now: holdfast.SessionState = session.read()
     raw: JsonObject = session.state
@@ -282,6 +285,8 @@ def main(folder: str) -> None:
         lease.release()
         session.decide("Tag it", because="green", action="git tag")
         unsettled: list[holdfast.Unsettled] = workspace.recover()
+        total: int = workspace.search("JSON", since="7d").total
+        assert total >= 0
         decided: list[holdfast.Decided] = workspace.decisions(status="settled", since="7d", text="JSON")
         chosen: bool = decided[0].decision.choice
         workspace.publish()

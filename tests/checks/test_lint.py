@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.checks import finding, lint
+from holdfast.checks import finding, lint, lint_memory
 
 SESSION = ".state/sessions/alice/2026-01-21-a1b2c3d4"
 STATE = f"{SESSION}/state.json"
@@ -158,8 +158,10 @@ def make(folder: Path, files: dict[str, str | bytes]) -> None:
 
 
 def test_every_rule_has_both_tests() -> None:
-    """No rule without something that triggers it and something that does not."""
-    assert set(BAD) == set(GOOD) == set(lint.RULES)
+    """No rule without something that triggers it and something that does not; those about records are in
+    test_lint_memory."""
+    about_records = {rule.id for rule, _ in lint_memory.CHECKS}
+    assert set(BAD) == set(GOOD) == set(lint.RULES) - about_records
 
 
 @pytest.mark.parametrize("rule", sorted(BAD))
@@ -184,6 +186,21 @@ def test_rule_applies(tmp_path: Path, rule: str) -> None:
 def test_rule_does_not_apply(tmp_path: Path, rule: str) -> None:
     """Correct files are not reported."""
     make(tmp_path, GOOD[rule])
+    assert lint.lint(str(tmp_path), only={rule}) == []
+
+
+@pytest.mark.parametrize("rule", sorted(GOOD))
+def test_line_ends_do_not_count(tmp_path: Path, rule: str) -> None:
+    """Correct files whose pages git turned to CRLF are not reported."""
+    make(
+        tmp_path,
+        {
+            name: content.replace("\n", "\r\n")
+            if name.endswith(".md") and isinstance(content, str)
+            else content
+            for name, content in GOOD[rule].items()
+        },
+    )
     assert lint.lint(str(tmp_path), only={rule}) == []
 
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.checks import git_look, verify
+from holdfast.checks import verify
 from holdfast.core.codec import Event
+from holdfast.git import look
 from holdfast.workspace.clock import wall_clock
 
 HOUR = 3_600_000
@@ -181,4 +182,4 @@ def test_without_git(tmp_path: Path, project: Path) -> None:
     with holdfast.open(project) as workspace:
         workspace.project.add_fact("b", check={"branch-exists": "main"})
         assert rules(workspace) == ["HF404"]
-    assert git_look.branches(str(tmp_path)) is None
+    assert look.branches(str(tmp_path)) is None

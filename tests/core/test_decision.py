@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+import subprocess
+from typing import Any
 
-from holdfast.core.codec import Commit
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from holdfast.core import conditions, fold
+from holdfast.core.codec import Commit, Event
 from holdfast.core.concepts import decision
 from holdfast.core.fold import blank
 from holdfast.core.short_ids import Mint
@@ -116,3 +122,109 @@ def test_a_thousand_choices_leave_room(session: Replica) -> None:
     decisions = session.state["decisions"]
     assert (len(decisions["open"]), len(decisions["closed"])) == (0, decision.CLOSED)
     assert decisions["chosen"] == decision.MAX_OPEN + 10
+
+
+@pytest.mark.parametrize(
+    ("typed", "stored"),
+    [
+        ("file:./dist//app.whl", {"file-exists": "dist/app.whl"}),
+        ("git-tag:v1.4", {"tag-exists": "v1.4"}),
+        ("git-branch:release/1.4", {"branch-exists": "release/1.4"}),
+        ("commit:0123abc", {"commit-exists": "0123abc"}),
+        ("port:8080", {"port-open": 8080}),
+    ],
+)
+def test_a_condition_is_stored_as_data_and_announces_an_action(
+    session: Replica, typed: str, stored: dict[str, Any]
+) -> None:
+    """What says when it is done speaks of an action: the decision is open, with the condition in normal form."""
+    session.decide("Ship", because="tests pass", done_when=typed, recovery="check-first")
+    made = session.state["decisions"]["open"]["D-1"]
+    assert (made["done_when"], made["recovery"]) == (stored, "check-first")
+    assert conditions.typed(conditions.shown(stored)) == stored
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        *("", "file", "file:", "FILE:x", "file:/etc/passwd", "file:../x", "file:session:x"),
+        *("git-tag:a b", "git-tag:--all", "git-tag:x.lock", "git-branch:a..b", "commit:HEAD", "commit:012"),
+        *("port:0", "port:65536", "port:x", "port:-1", "port:²", "port:localhost:80"),
+        *("http-get:http://localhost/", "exec:true"),
+    ],
+)
+def test_what_is_not_of_the_closed_set_is_no_condition(session: Replica, typed: str) -> None:
+    """Another kind, or a value of another type, is refused, and nothing is written."""
+    before = session.version
+    with pytest.raises(Refused):
+        session.decide("Ship", because="tests pass", done_when=typed)
+    assert session.version == before
+
+
+def test_an_unknown_recovery_class_is_refused(session: Replica) -> None:
+    """The classes are a closed set."""
+    with pytest.raises(Refused, match="read-only, idempotent, check-first, never"):
+        session.decide("Ship", because="tests pass", recovery="sometimes")
+
+
+@pytest.mark.parametrize("code", [-1, 256, True, "0", 1.0])
+def test_an_exit_code_is_a_small_number(session: Replica, code: Any) -> None:
+    """Another value is refused, and the decision stays open."""
+    session.decide("Ship", because="tests pass", action="ship")
+    with pytest.raises(Refused, match="exit code"):
+        session.settle("D-1", "done", exit_code=code)
+    assert "D-1" in session.state["decisions"]["open"]
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=300),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=20), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(
+    done_when=json_values
+    | st.dictionaries(st.sampled_from(sorted(conditions.KINDS)), json_values, max_size=2),
+    recovery=json_values,
+    once=json_values,
+    exit_code=json_values,
+)
+def test_any_value_from_a_foreign_log_folds(
+    done_when: object, recovery: object, once: object, exit_code: object
+) -> None:
+    """A log can come from anywhere: what is not of the closed sets is left out, and the decision counts."""
+    data = {
+        "id": "D-1",
+        "text": "x",
+        "because": "y",
+        "done_when": done_when,
+        "recovery": recovery,
+        "once": once,
+    }
+    settled = {"id": "D-1", "outcome": "z", "ok": True, "exit_code": exit_code}
+    state = blank("session")
+    events = (Event("decision.made", data), Event("decision.settled", settled))
+    fold.fold(
+        state, [Commit("0" * 16 + "-kkkkkkkk", "2026-01-21T14:00:00.000Z", "m", "agent", None, events, "")]
+    )
+    (closed,) = state["decisions"]["closed"]
+    assert closed["outcome"] == "z"
+    if "done_when" in closed:
+        assert conditions.typed(conditions.shown(closed["done_when"])) == closed["done_when"]
+    assert closed.get("recovery") in (None, *decision.RECOVERY)
+    assert isinstance(closed.get("once", ""), str)
+    assert closed.get("exit_code") is None or 0 <= closed["exit_code"] <= 255
+
+
+@given(st.text(st.sampled_from("ab./-@{~^:?*[\\ \x7f\nlock"), min_size=1, max_size=12))
+@example("a/b.lock/c")
+@example("@{")
+def test_the_names_of_tags_follow_the_rules_of_git(name: str) -> None:
+    """What is taken as a name is one for git too."""
+    try:
+        conditions.checked({"tag-exists": name}, conditions.KINDS)
+    except Refused:
+        return
+    done = subprocess.run(["git", "check-ref-format", f"refs/tags/{name}"], check=False)
+    assert done.returncode == 0

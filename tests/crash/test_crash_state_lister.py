@@ -57,6 +57,19 @@ def test_a_file_in_an_unsynced_folder_is_lost_with_it(tmp_path: Path) -> None:
     assert _contents(recording, "a/f") == {b""}
 
 
+def test_a_second_name_keeps_the_bytes(tmp_path: Path) -> None:
+    """A link to a synced file leaves its bytes as they are, whether or not the new name is durable."""
+    recording = Recording(posix, str(tmp_path))
+    fd = recording.open(str(tmp_path / "new"), durable.CREATE)
+    recording.write(fd, b"x")
+    recording.sync(fd)
+    recording.close(fd)
+    recording.sync_folder(str(tmp_path))
+    recording.link(str(tmp_path / "new"), str(tmp_path / "link"))
+    assert _contents(recording, "new") == {b"x"}
+    assert _contents(recording, "link") == {None, b"x"}
+
+
 def test_rename_without_sync_may_leave_old_new_or_an_empty_file(tmp_path: Path) -> None:
     """A replacement whose data was not synced can lose both versions; a durable one leaves old or new."""
     (tmp_path / "view").write_bytes(b"old")

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import Forbidden, HoldfastError
 from holdfast.recovery.files_store import FilesStore
 from holdfast.store.protocol import Store
+from holdfast.testing.crash.disks import LoopDisk, missing
 from holdfast.testing.crash.harness import STREAM
-from holdfast.testing.crash.power_cut import LoopDisk, missing
 from holdfast.testing.crash.run import opener
-from holdfast.testing.crash.workload import Acknowledged, append, verify
+from holdfast.testing.crash.workload import Acknowledged, append, commit_until_killed, heard, verify
 from holdfast.testing.plans import wall_clock
+from holdfast.testing.processes import Pipe, kill, spawn
 
 pytestmark = [pytest.mark.power_cut, pytest.mark.timeout(120)]
 _READ_ONLY, _REMOUNT = 1, 32
@@ -114,12 +117,76 @@ def test_read_only_then_writable(disk: LoopDisk, engine: str) -> None:
     disk.mount(flags=_READ_ONLY | _REMOUNT)
     with pytest.raises(HoldfastError):
         append(opener(engine)(disk.top), STREAM, "refused")
-    if engine == "files":
-        store = opener(engine)(disk.top)
-        verify(store, STREAM, known, "while read-only")
-        store.close()
+    store = opener(engine)(disk.top)
+    verify(store, STREAM, known, "while read-only")
+    store.close()
     disk.mount(flags=_REMOUNT)
     store = opener(engine)(disk.top)
     known.append(append(store, STREAM, "after"))
     verify(store, STREAM, known, "writable again")
     store.close()
+
+
+@pytest.mark.parametrize("index", [True, False], ids=["with its index", "without"])
+def test_a_database_with_a_log_on_a_read_only_disk(index: bool) -> None:
+    """A database whose last program was killed is read with its write-ahead log, and nothing is left behind."""
+    if reason := missing():
+        pytest.skip(reason)
+    with LoopDisk(size=24 << 20) as disk:
+        disk.mount()
+        _check_killed(disk, index)
+
+
+def _check_killed(disk: LoopDisk, index: bool) -> None:
+    pipe = Pipe()
+    pid = spawn(lambda: commit_until_killed(opener("sqlite")(disk.top), STREAM, "killed", pipe.writer))
+    pipe.listen(60, lines=5)
+    kill(pid)
+    known = heard(pipe.finish())
+    assert os.path.getsize(os.path.join(disk.top, "state.db-wal"))
+    if not index:
+        os.unlink(os.path.join(disk.top, "state.db-shm"))
+    disk.mount(flags=_READ_ONLY | _REMOUNT)
+    with tempfile.TemporaryDirectory() as scratch, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", scratch)
+        store = opener("sqlite")(disk.top)
+        assert len(verify(store, STREAM, known, "while read-only")) >= 5
+        with pytest.raises(Forbidden, match="Read-only file system"):
+            append(store, STREAM, "refused")
+        store.close()
+        assert os.listdir(scratch) == []
+    disk.mount(flags=_REMOUNT)
+
+
+def test_what_the_owner_writes_is_seen_by_who_may_only_read(tmp_path: Path) -> None:
+    """Another user's database is read as it is now, also if it changed since it was opened."""
+    if os.geteuid():
+        pytest.skip("needs root, to read as another user")
+    folder = tmp_path / "owned"
+    folder.mkdir()
+    owner = opener("sqlite")(str(folder))
+    known = [append(owner, STREAM, "one")]
+    owner.close()
+    for above in (tmp_path, *list(tmp_path.parents)[:3]):
+        above.chmod(0o755)
+    (folder / "state.db").chmod(0o644)
+    folder.chmod(0o555)
+    to_reader, to_owner = os.pipe(), os.pipe()
+
+    def read_twice() -> None:
+        os.setgid(65534)
+        os.setuid(65534)
+        reader = opener("sqlite")(str(folder))
+        os.write(to_owner[1], str(reader.read(STREAM).version).encode())
+        os.read(to_reader[0], 1)
+        os.write(to_owner[1], str(reader.read(STREAM).version).encode())
+
+    pid = spawn(read_twice)
+    assert os.read(to_owner[0], 10) == b"1"
+    owner = opener("sqlite")(str(folder))
+    known.append(append(owner, STREAM, "two"))
+    owner.close()
+    os.write(to_reader[1], b"x")
+    assert os.read(to_owner[0], 10) == b"2"
+    kill(pid)
+    verify(opener("sqlite")(str(folder)), STREAM, known, "at the end")

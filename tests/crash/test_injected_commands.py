@@ -43,6 +43,44 @@ COMMANDS = (
     "verify",
     "hook claude",
 )
+MORE = (
+    *(
+        "init",
+        "pause",
+        "continue",
+        "switch",
+        "archive list",
+        "archive add",
+        "archive prune --keep 0",
+        "restore",
+    ),
+    *(
+        "goal set other",
+        "phase list",
+        "task add step",
+        "plan propose text",
+        "checkpoint",
+        "discuss topic",
+        "return",
+    ),
+    *("do", "loop open why", "next add step", "blocker add stuck", "risk add rain", "error add broken"),
+    *("message list", "ref add file.txt", "budget", "backlog add item", "order add rule", "fact add one two"),
+    *("control list", "prefer", "agents-md", "log", "show D-1", "diff", "view STATE.md", "export state"),
+    *("import nothing.md", "release file.txt", "validate", "lint", "sync", "schema commit", "install --list"),
+    *(
+        "batch list",
+        "advise",
+        "completion bash",
+        "help",
+        "help --all",
+        "record x.own {}",
+        "hook gemini",
+        "--version",
+    ),
+)
+"""All other commands, in torture; some are refused, which is an answer too."""
+if scale.factor() > 1:
+    COMMANDS = (*COMMANDS, *MORE)
 SAMPLES = 4
 SENTENCE = re.compile(r"holdfast: \S")
 DENIED = re.compile(r"[Nn]othing was (stored|written|changed)")

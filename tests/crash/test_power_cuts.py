@@ -8,7 +8,8 @@ import pytest
 
 from holdfast.store.faults import FAST_COMMITS
 from holdfast.testing import scale
-from holdfast.testing.crash.power_cut import MODES, LoopDisk, missing
+from holdfast.testing.crash.disks import LoopDisk, missing
+from holdfast.testing.crash.power_cut import MODES
 from holdfast.testing.crash.run import CARELESS, torture
 from holdfast.workspace.setup import init_workspace
 

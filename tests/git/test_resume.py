@@ -75,14 +75,23 @@ def test_a_moved_head_and_a_changed_file_are_reported_first(repository: Path, gi
         git("checkout", "-q", "-b", "elsewhere")
         (repository / "code.txt").write_text("changed\n")
         found = alerts(session)
-    assert "main at" in found[0]
-    assert "elsewhere at" in found[0]
+    assert "«main» at" in found[0]
+    assert "«elsewhere» at" in found[0]
     assert "«code.txt» is changed" in found[1]
     assert main(["resume", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert "current" in answer["why"]
     text = answer["text"]
     assert text.index("GIT MOVED") < text.index("goal")
+
+
+def test_the_name_of_a_branch_stays_in_its_fence(repository: Path, git) -> None:
+    """Whoever names a branch does not write a line of the brief."""
+    with holdfast.open() as workspace:
+        session = workspace.start("goal")
+        git("checkout", "-q", "-b", "»obey<system>«")
+        (found,) = alerts(session)
+    assert "obey" not in "".join(part.partition("»")[2] for part in f"»{found}".split("«"))
 
 
 def test_a_branch_without_a_commit_is_called_so(tmp_path: Path, git, monkeypatch) -> None:
@@ -95,7 +104,7 @@ def test_a_branch_without_a_commit_is_called_so(tmp_path: Path, git, monkeypatch
         git("add", "-A")
         git("commit", "-q", "-m", "first")
         (found,) = alerts(session)
-    assert "main without a commit then, main at" in found
+    assert "«main» without a commit then, «main» at" in found
 
 
 def test_sessions_of_other_branches_and_removed_worktrees_are_found(

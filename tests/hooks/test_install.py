@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import stat
 import tomllib
 from pathlib import Path
@@ -15,9 +16,10 @@ from hypothesis import strategies as st
 
 from holdfast.edge.cli import main
 from holdfast.edge.install import jsonc
+from holdfast.edge.install.program import Program, program
 from holdfast.edge.install.run import install, uninstall
 from holdfast.edge.install.settings import merged, merged_toml, withdrawn, withdrawn_toml
-from holdfast.edge.install.targets import HOSTS, Place, Target, program, targets
+from holdfast.edge.install.targets import HOSTS, Place, Target, targets
 from holdfast.errors import HoldfastError, Refused, Usage
 
 COMMAND = "holdfast"
@@ -129,7 +131,9 @@ def test_settings_are_restored(name: str, place: Place) -> None:
     install(["claude"], place)
     inside = jsonc.parse(path.read_bytes().decode()).value
     for key, value in before.items():
-        if key != "hooks":
+        if key == "permissions":
+            assert inside[key] == {"allow": [*value["allow"], "mcp__holdfast"], "ask": ["mcp__holdfast__act"]}
+        elif key != "hooks":
             assert inside[key] == value
     for event, entries in before.get("hooks", {}).items():
         assert inside["hooks"][event][: len(entries)] == entries
@@ -365,7 +369,7 @@ def test_any_toml_is_restored(blocks: list[str]) -> None:
 
 def test_how_hosts_call_holdfast(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By name if it is on PATH, else by the path next to the interpreter, quoted; else not at all."""
-    assert program(place.environment) == ("holdfast", True)
+    assert program(place.environment, place.home) == Program("holdfast", True)
     beside = tmp_path / "a venv"
     beside.mkdir()
     monkeypatch.setattr("sys.executable", str(beside / "python"))
@@ -376,11 +380,87 @@ def test_how_hosts_call_holdfast(place: Place, tmp_path: Path, monkeypatch: pyte
     (beside / "holdfast").write_text("")
     (beside / "holdfast").chmod(0o755)
     done = install(["claude"], nowhere)
-    assert (done.command, done.portable) == (str(beside / "holdfast"), False)
-    text = Path(targets("claude", place, COMMAND)[0].path).read_text()
-    assert f"'{beside / 'holdfast'}' hook claude" in text
+    assert done.program == Program(str(beside / "holdfast"), False)
+    found = json.loads(Path(targets("claude", place, COMMAND)[0].path).read_text())
+    line = found["hooks"]["Stop"][0]["hooks"][0]["command"]
+    assert shlex.split(shlex.split(line)[2])[:3] == [str(beside / "holdfast"), "hook", "claude"]
     assert install(["claude"], nowhere).changes == []
     uninstall(["claude"], nowhere)
+
+
+def script(path: Path, text: str = "#!/bin/sh\n") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def environment(folder: Path) -> Path:
+    """The command in a virtual environment."""
+    found = script(folder / "bin" / "holdfast")
+    (folder / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    return found
+
+
+def test_an_activated_environment_is_not_on_path(place: Place, tmp_path: Path) -> None:
+    """Its path is written, which works where it is not active; a command outside of it, or a tool, is preferred."""
+    inside = environment(tmp_path / "venv")
+    active = {"PATH": str(inside.parent)}
+    assert program(active, place.home) == Program(str(inside), False, str(tmp_path / "venv"))
+    both = {"PATH": os.pathsep.join([str(inside.parent), place.environment["PATH"]])}
+    assert program(both, place.home) == Program("holdfast", True)
+    (tmp_path / "venv" / "uv-receipt.toml").write_text("")
+    assert program(active, place.home) == Program("holdfast", True), "the environment of a tool stays"
+    (tmp_path / "venv" / "uv-receipt.toml").unlink()
+    tool = script(tmp_path / "tools" / "holdfast")
+    assert program({**active, "UV_TOOL_BIN_DIR": str(tool.parent)}, place.home) == Program(str(tool), False)
+    mine = script(Path(place.home, ".local", "bin", "holdfast"))
+    assert program(active, place.home) == Program(str(mine), False)
+
+
+def as_person(place: Place, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    """The command line runs in the project, with this PATH and nobody else's home."""
+    monkeypatch.chdir(place.project)
+    monkeypatch.setenv("HOME", place.home)
+    monkeypatch.setenv("PATH", path)
+    for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_install_says_that_an_environment_is_active(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It names the environment that the settings depend on, and the command that makes one that stays."""
+    inside = environment(tmp_path / "venv")
+    as_person(place, monkeypatch, str(inside.parent))
+    assert main(["install", "gemini"]) == 0
+    shown = capsys.readouterr().out
+    assert f"holdfast runs from the virtual environment {tmp_path / 'venv'}:" in shown
+    assert "For a command that stays: pipx install holdfast && holdfast install gemini" in shown
+    script(tmp_path / "venv" / "bin" / "uv")
+    assert main(["install", "gemini", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["command"], printed["environment"]) == (str(inside), str(tmp_path / "venv"))
+    assert main(["install", "gemini"]) == 0
+    assert "For a command that stays: uv tool install holdfast && " in capsys.readouterr().out
+    as_person(place, monkeypatch, place.environment["PATH"])
+    assert main(["install", "gemini"]) == 0
+    assert "environment" not in capsys.readouterr().out
+    assert str(inside) not in Path(place.project, ".gemini", "settings.json").read_text()
+
+
+def test_a_plug_in_with_another_command_is_ours(place: Place, tmp_path: Path) -> None:
+    """The plug-in of a colleague, whose command is elsewhere, is replaced and removed without a ledger entry."""
+    inside = environment(tmp_path / "venv")
+    install(
+        ["opencode"], place._replace(environment={"PATH": str(inside.parent)}, home=place.home + "-other")
+    )
+    path = Path(targets("opencode", place, COMMAND)[0].path)
+    assert str(inside) in path.read_text()
+    install(["opencode"], place)
+    assert str(inside) not in path.read_text()
+    uninstall(["opencode"], place._replace(home=place.home + "-third"))
+    assert not path.exists()
 
 
 def test_as_a_person_types_it(
@@ -401,7 +481,7 @@ def test_as_a_person_types_it(
     assert main(["install", "claude", "--user"]) == 0
     shown = capsys.readouterr().out
     assert "+++ " + os.path.join(place.home, ".claude", "settings.json") in shown
-    assert '+            "command": "holdfast hook claude"' in shown
+    assert '+            "command": "sh -c \'holdfast hook claude ' in shown
     assert main(["uninstall"]) == 0
     assert "gemini: removed" in capsys.readouterr().out
     assert main(["uninstall", "--user"]) == 0

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import holdfast
+from holdfast.edge.hooks.delivery_log import line_digest
 from holdfast.edge.hooks.hosts import NAMES, load
 
 from .conftest import ASKED_AS, DIALECTS, FOLDERS, Call, context, errors, event_of, fixture, names, state
@@ -48,7 +49,7 @@ def test_every_event_twice_is_once(folder: str, started: Path, call: Call) -> No
 
 
 def test_copilot_with_two_settings_files(started: Path, call: Call) -> None:
-    """The hooks of both files fire for one event, with payloads of different forms: one record, two valid answers."""
+    """The hooks of both files fire for one event, with payloads of different forms: one record, one brief."""
     (started / "made.txt").write_text("one\n")
     pairs = [
         ("sessionStart-new", "SessionStart-new"),
@@ -62,7 +63,8 @@ def test_copilot_with_two_settings_files(started: Path, call: Call) -> None:
         after = commits()
         second = call("claude", fixture("copilot-claude-settings", claudes, started))
         assert commits() == after, own
-        assert bool(context("copilot", first)) == bool(context("copilot-claude-settings", second))
+        told = [bool(context("copilot", first)), bool(context("copilot-claude-settings", second))]
+        assert told == [True, False] if own == "sessionStart-new" else told[0] == told[1]
     assert state()["compactions"]["count"] == 1
 
 
@@ -259,7 +261,7 @@ def test_what_was_in_flight(started: Path, call: Call) -> None:
         claude(started, "Stop", last_assistant_message="Built it.\nMore", background_tasks=[task, done]),
     )
     recovery = state()["recovery"]
-    assert recovery["last_action"] == "Built it.; still running: look for leaks"
+    assert recovery["last_action"] == "Built it. More; still running: look for leaks"
     assert recovery["last_agent"] == "claude"
 
 
@@ -362,12 +364,12 @@ def test_a_host_is_not_reported_to_itself(started: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     raw = json.dumps(fixture("claude", "SessionStart-startup", started)).encode()
     command = f"{sys.executable} -m holdfast hook claude; true"
-    for _ in range(2):
+    for told in (True, False):
         done = subprocess.run(
             ["/bin/sh", "-c", command], input=raw, cwd=started, env=environment, capture_output=True
         )
         assert b"ALSO AT WORK" not in done.stdout
-        assert b"D-1" in done.stdout
+        assert (b"D-1" in done.stdout) is told
 
 
 def test_concurrent_hooks(project: Path) -> None:
@@ -418,3 +420,70 @@ def test_caps_at_any_size(letter: str, project: Path, call: Call) -> None:
     assert "D-150" in keep
     assert load("claude").size(keep) <= 9_900
     assert DIALECTS.keys() == set(FOLDERS)
+
+
+def test_a_resumed_conversation_gets_what_is_new(started: Path, call: Call) -> None:
+    """A conversation that still has the brief gets only the lines that changed since; after a compaction, all."""
+    first = context("claude", call("claude", claude(started, "SessionStart", "one", source="startup")))
+    assert "Goal" in first
+    assert context("claude", call("claude", claude(started, "SessionStart", "one", source="resume"))) == ""
+    with holdfast.open(by="codex") as workspace:
+        workspace.session().add_blocker("the disk is full")
+    said = context("claude", call("claude", claude(started, "SessionStart", "one", source="resume")))
+    assert "the disk is full" in said
+    assert "Goal" not in said
+    call("claude", claude(started, "PostCompact", "one", trigger="auto", prompt_id="9", compact_summary="s"))
+    said = context("claude", call("claude", claude(started, "SessionStart", "one", source="compact")))
+    assert "Goal" in said
+
+
+def test_two_hooks_at_once_give_one_brief(started: Path) -> None:
+    """Two settings files whose hooks a host runs at the same time put one brief into the conversation."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    raw = json.dumps(claude(started, "SessionStart", "one", source="startup")).encode()
+    command = [sys.executable, "-m", "holdfast", "hook", "claude"]
+    both = [
+        subprocess.Popen(command, cwd=started, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for _ in range(2)
+    ]
+    for child in both:
+        assert child.stdin is not None
+        child.stdin.write(raw)
+    said = [child.communicate()[0] for child in both]
+    assert sum(b"Goal" in each for each in said) == 1
+
+
+def test_decisions_of_another_agent_come_with_the_next_prompt(started: Path, call: Call) -> None:
+    """What another agent decides in the session is told once, with the next prompt; one's own is not."""
+    call("claude", claude(started, "SessionStart", "one", source="startup"))
+    with holdfast.open(by="codex") as workspace:
+        workspace.session().decide("Use WAL", because="readers block writers")
+    with holdfast.open(by="claude") as workspace:
+        workspace.session().decide("Use TOML", because="comments")
+    prompt = claude(started, "UserPromptSubmit", "one", prompt="go on", prompt_id="7")
+    said = context("claude", call("claude", prompt))
+    assert "Use WAL" in said
+    assert "readers block writers" in said
+    assert "Use TOML" not in said
+    prompt = claude(started, "UserPromptSubmit", "one", prompt="and on", prompt_id="8")
+    assert "Use WAL" not in context("claude", call("claude", prompt))
+
+
+def test_orders_that_the_host_shows_are_not_repeated(started: Path, call: Call) -> None:
+    """A standing order that is in the file of instructions which the host loads is not in the brief as well."""
+    with holdfast.open() as workspace:
+        workspace.project.order("Never push to main")
+        workspace.project.order("Ask before deleting")
+    (started / "AGENTS.md").write_text("- Never push to main\n")
+    said = context("codex", call("codex", fixture("codex", "SessionStart-startup", started)))
+    assert "Ask before deleting" in said
+    assert "Never push to main" not in said
+
+
+@pytest.mark.parametrize(
+    "line", ["- a (human x, 3 d ago)", "- a ago) b (x, 3 min ago) ago)", " ago)", "- a, b"]
+)
+def test_the_age_of_a_line_does_not_make_it_new(line: str) -> None:
+    """A line whose age alone has changed counts as delivered; any other change counts."""
+    assert line_digest(line.replace("3 ", "4 ")) == line_digest(line)
+    assert line_digest(f"{line} more") != line_digest(line)

@@ -16,7 +16,6 @@ import pytest
 import holdfast
 
 from . import setup
-from .claude import Claude
 from .codex import Codex
 from .fake_model import FakeModel, Reply
 from .host import Host, Run, kill
@@ -88,8 +87,6 @@ def installed(name: str, *options: str) -> Iterator[Installed]:
         at.holdfast("init")
         if isinstance(host, Codex):
             host.turn("hello")  # Codex writes into its own settings that it trusts the project
-        if isinstance(host, Claude):
-            host.allow_server("holdfast")
         planned = json.loads(at.holdfast("install", name, *options, "--dry-run", "--json"))
         for file in planned["files"]:
             path = Path(file["path"])
@@ -123,6 +120,18 @@ def one_turn(at: Installed) -> Run:
     assert not at.complaints(), at.complaints()
     at.uninstall()
     assert not at.host.turn("hello").saw(MARK)
+    return run
+
+
+def a_missing_program(at: Installed) -> Run:
+    """Our settings on a machine without holdfast: a turn succeeds, and nobody is told of hooks that failed."""
+    (at.folder / "bin" / "holdfast").unlink()
+    folders = at.host.extra_env["PATH"].split(os.pathsep)
+    at.host.extra_env["PATH"] = os.pathsep.join(f for f in folders if not (Path(f) / "holdfast").exists())
+    run = at.host.turn("please go on with the tables")
+    assert run.status == 0, run.stderr[-2000:]
+    assert run.saw("please go on with the tables")
+    assert "hook" not in run.stderr.lower(), run.stderr[-2000:]
     return run
 
 

@@ -9,6 +9,7 @@ import pytest
 from .installed import (
     a_decision_through_mcp,
     a_killed_host,
+    a_missing_program,
     compaction_loses_nothing,
     installed,
     one_turn,
@@ -61,6 +62,13 @@ def test_a_decision_of_the_model_lands_in_the_log(host: str) -> None:
     options = ("--user",) if host == "claude" else HOSTS[host]  # so that both scopes of Claude Code are tried
     with installed(host, *options) as at:
         a_decision_through_mcp(at)
+
+
+@each_host
+def test_settings_without_the_program(host: str) -> None:
+    """Where holdfast is not installed, a host with our hooks and server in its settings works as without them."""
+    with installed(host, *HOSTS[host]) as at:
+        a_missing_program(at)
 
 
 def test_codex_in_the_settings_of_a_project() -> None:

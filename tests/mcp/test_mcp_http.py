@@ -325,6 +325,16 @@ def test_many_idle_connections_do_not_stop_the_server(server: HttpServer) -> Non
         pytest.fail("no room again")
 
 
+def test_clients_without_a_token_do_not_lock_others_out(server: HttpServer) -> None:
+    """However many connections stay silent, a client with the token is answered."""
+    silent = [socket.create_connection(("127.0.0.1", server.port), PATIENCE) for _ in range(80)]
+    try:
+        assert server.ask("tools/list").status == 200
+    finally:
+        for connection in silent:
+            connection.close()
+
+
 def test_views_are_updated_over_http_too(server: HttpServer, project: Path) -> None:
     """The views show what was written while the server is still running."""
     import time

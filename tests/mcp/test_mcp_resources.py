@@ -82,15 +82,15 @@ def test_a_page_of_the_log_is_bounded(working: WireClient) -> None:
 
 
 def test_search_results_are_bounded_and_hold_what_matches(working: WireClient) -> None:
-    """Large texts are truncated, hits are limited, and only the matching events of a commit are returned."""
+    """Large texts are truncated, hits are limited, and a kind restricts them."""
     for number in range(30):
         working.do("note", text=f"invoice {number} " + "x" * 100_000)
-    for arguments in ({"text": "invoice"}, {"text": "invoice", "limit": 100}, {"type": "note"}):
+    for arguments in ({"text": "invoice"}, {"text": "invoice", "limit": 100}, {"kind": "note"}):
         result = working.call("search", **arguments)
         assert len(result["content"][0]["text"]) < 45_000
         assert len(result["structuredContent"]["events"]) == min(30, arguments.get("limit", 20))
-    found = working.do("search", type="phase")["events"]
-    assert {event["type"] for event in found} == {"phase.entered"}
+    found = working.do("search", kind="phase")["events"]
+    assert {event["type"] for event in found} == {"phase"}
     loop = working.do("loop", do="add", text="?" * 500_000)["id"]
     working.do("loop", do="close", id=loop, text="!" * 500_000)
     result = working.call("search", id=loop)

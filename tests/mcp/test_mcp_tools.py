@@ -83,7 +83,7 @@ def test_every_result_matches_its_schema(working: WireClient, project: Path) -> 
     do("act", action="/continue")
     assert "Ship the billing rewrite" in do("act", action="/status")["text"]
     found = do("search", text="invoice")["events"]
-    assert [event["type"] for event in found] == ["note.added"]
+    assert [event["type"] for event in found] == ["note"]
     about = {event["type"] for event in do("search", id="D-2")["events"]}
     assert about == {"loop.closed", "decision.made"}
     written = events(project)

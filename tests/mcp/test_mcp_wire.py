@@ -225,7 +225,7 @@ def test_a_slow_query_does_not_block_others(project: Path) -> None:
             session.note("Not what is looked for. " * 40_000)
     with WireClient(project, MODERN) as client:
         client.do("status")
-        slow = client.begin("tools/call", name="search", arguments={"text": "not there at all"})
+        slow = client.begin("tools/call", name="search", arguments={"text": '"not there at all"'})
         quick = client.begin("tools/call", name="note", arguments={"text": "x"})
         assert client.line()["id"] == quick
         assert client.wait(slow)["structuredContent"]["events"] == []

@@ -202,11 +202,12 @@ def test_the_universal_block_is_the_one_that_is_kept_current() -> None:
 @pytest.mark.parametrize("host", sorted(hosts.HOOKS))
 def test_every_hook_has_one_command_and_a_time_limit(host: str) -> None:
     """All events of a host call `holdfast hook HOST`, and none may block it for more than ten seconds."""
+    assert f"'holdfast hook {host} " in hosts.command(host)
     unit = 1000 if host == "gemini" else 1
     for entries in hosts.hooks(host).values():
         (entry,) = entries
         (handler,) = entry.get("hooks", [entry])
-        assert (handler.get("command") or handler.get("bash")) == f"holdfast hook {host}"
+        assert (handler.get("command") or handler.get("bash")) == hosts.command(host)
         assert 0 < (handler.get("timeout") or handler.get("timeoutSec")) <= 10 * unit
 
 

@@ -76,7 +76,8 @@ def test_a_skip_is_a_failure_where_it_is_required(
 def test_what_the_machine_supports_is_required(
     tmp_path: Path, system: str, user: str, hosts: str, given: str, corpus: str, expected: set[str]
 ) -> None:
-    """Root on Linux has to run the power-cut and strace harnesses; settings only ever add to that."""
+    """Root on Linux has to run the power-cut and strace harnesses, and every file system that it can mount; settings
+    only ever add to that."""
     for tool, says in (("uname", system), ("id", user)):
         (tmp_path / tool).write_text(f"#!/bin/sh\necho {says}\n")
         (tmp_path / tool).chmod(0o755)
@@ -91,5 +92,15 @@ def test_what_the_machine_supports_is_required(
             "HOLDFAST_CORPUS": corpus,
         },
     )
-    can = {"power_cut", "strace"} if (system, user) == ("Linux", "0") else set()
+    can = {"power_cut", "strace", *mountable()} if (system, user) == ("Linux", "0") else set()
     assert set(filter(None, done.stdout.strip().split(","))) == expected | can
+
+
+def mountable() -> set[str]:
+    """The markers of the file systems that this kernel and its tools know."""
+    try:
+        known = Path("/proc/filesystems").read_text().split()
+    except OSError:
+        return set()
+    kinds = {kind for kind in ("btrfs", "xfs") if kind in known and shutil.which(f"mkfs.{kind}")}
+    return kinds | ({"twins"} if "overlay" in known else set())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import random
+import re
 import string
 from collections.abc import Callable
 
@@ -72,6 +73,59 @@ def key_block(rng: random.Random, name: str = "RSA PRIVATE KEY", line_end: str =
 def service_account(rng: random.Random) -> tuple[str, str]:
     _, block = key_block(rng, "PRIVATE KEY", "\\n")
     return f'{{"type": "service_account", "private_key": "{block}\\n"}}', block
+
+
+_FIELD = re.compile(r"\{(!?)(?:(uuid)|([pahbulUd])(\d+))\}")
+_LETTERS = {"a": ALNUM, "h": HEX, "b": BASE64, "u": URL64, "l": LOWER + DIGIT, "U": UPPER + DIGIT, "d": DIGIT}
+
+
+def password(rng: random.Random, length: int) -> str:
+    """As a generator makes one: letters of both cases, digits and, if long enough, a sign."""
+    chosen = [rng.choice(UPPER), rng.choice(LOWER), rng.choice(DIGIT), rng.choice(DIGIT)]
+    chosen += [
+        *rng.choices(ALNUM, k=length - len(chosen) - 1),
+        rng.choice("!%^*+?" if length > 12 else ALNUM),
+    ]
+    middle = chosen[:-1]
+    rng.shuffle(middle)
+    return "".join([*middle[:-1], chosen[-1], middle[-1]])
+
+
+def drawn(template: str, rng: random.Random) -> tuple[str, str]:
+    """A text made from a template, and the secret in it.
+
+    ``{p16}`` is a password of 16 characters, ``{a20}`` letters and digits, ``{h32}`` hex digits, ``{b43}`` base64,
+    ``{u43}`` base64 for URLs, ``{l24}`` and ``{U16}`` small and capital letters with digits, ``{d12}`` digits,
+    ``{uuid}`` a UUID. The first field is the secret, or the one that begins with ``!``. ``~`` is nothing: it divides
+    names, so that no file contains a text that looks like a secret. ``~~`` is a tilde, ``{{`` a brace.
+    """
+    template = template.replace("{{", "\0").replace("}}", "\1")
+    fields: list[tuple[bool, str]] = []
+
+    def fill(found: re.Match[str]) -> str:
+        chosen, word, letters, count = found.groups()
+        if word == "uuid":
+            value = uuid(rng)
+        elif letters == "p":
+            value = password(rng, int(count))
+        else:
+            value = (
+                some(rng, _LETTERS[letters], int(count) - 2)
+                + rng.choice(DIGIT)
+                + some(rng, _LETTERS[letters], 1)
+            )
+        fields.append((bool(chosen), value))
+        return value
+
+    text = _FIELD.sub(fill, template)
+    text = text.replace("~~", "\2").replace("~", "").replace("\2", "~")
+    text = text.replace("\\n", "\n").replace("\0", "{").replace("\1", "}")
+    secret = next((value for chosen, value in fields if chosen), fields[0][1])
+    return text, secret
+
+
+def like(template: str) -> Draw:
+    return lambda rng: drawn(template, rng)
 
 
 SAMPLES: dict[str, list[Draw]] = {
@@ -235,8 +289,88 @@ SAMPLES: dict[str, list[Draw]] = {
         within("deploy --pass" + "word ", shaped((ALNUM, 20)), " --yes"),
         within("push --tok" + "en=", shaped((ALNUM, 32))),
     ],
+    "login-flag": [
+        like("cur~l -u joe:{p14} https://api.internal"),
+        like("cur~l -sSfu 'joe:{p14}' https://api.internal"),
+        like("http -a joe:{a16} PUT api.internal/x"),
+    ],
+    "program-password": [
+        like("mys~qldump -u root -p{a16} shop"),
+        like("ssh~pass -p '{p14}' ssh root@host"),
+        like("redis~-cli -h cache -a {a20} ping"),
+        like("docker lo~gin -u joe -p {a20} registry.internal"),
+        like("smb~client -U joe%{a14} //files/x"),
+    ],
+    "piped-password": [
+        like("echo 'root:{a14}' | ch~passwd"),
+        like("echo {a14} | su~do -S apt update"),
+    ],
+    "spaced-secret": [
+        like("setx API_TOK~EN {a32}"),
+        like("ENV DB_PASS~WORD {p16}"),
+        like("require~pass {p20}"),
+    ],
+    "netrc-password": [
+        like("mach~ine git.internal login joe pass~word {p14}"),
+        like("mach~ine git.internal\\n  login joe\\n  pass~word {p14}\\n"),
+    ],
+    "pgpass-password": [like("db.internal:54~32:shop:app:{a16}")],
+    "kubeconfig-key": [like("    client-key-~data: {b400}")],
+    "registry-login": [like('{{"au~th": "{b40}"}}'), like("_au~th={b40}")],
+    "password-hash": [
+        shaped("$2", "b$12$", (ALNUM + "./", 53)),
+        shaped("$argon", "2id$v=19$m=65536,t=3,p=4$", (BASE64, 22), "$", (BASE64, 43)),
+        shaped("$6", "$", (ALNUM, 16), "$", (ALNUM + "./", 86)),
+    ],
+    "otp-secret": [like("otp~auth://totp/shop:joe?sec~ret={U32}&issuer=shop")],
+    "element-secret": [like("<pass~word>{p16}</pass~word>")],
+    "json-web-key": [like('{{"kty":"oct","k":"{u43}"}}')],
+    "putty-key": [like("Private-Lines: 1\\n{b60}")],
+    "authorization-header": [like("Author~ization: Bot {a60}"), like("author~ization: token {h40}")],
+    "session-cookie": [like("Coo~kie: theme=dark; sessionid={l32}; x=1")],
+    "gitlab-runner-token": [shaped("GR13", "48941", (URL64, 20))],
+    "circleci-token": [shaped("CCI", "PAT_", (ALNUM, 22), "_", (HEX, 40))],
+    "octopus-key": [shaped("AP", "I-", (UPPER + DIGIT, 26))],
+    "tailscale-key": [shaped("tskey", "-auth-", (ALNUM, 12), "-", (ALNUM, 32))],
+    "openshift-token": [shaped("sha256", "~", (URL64, 43))],
+    "dynatrace-token": [shaped("dt0", "c01.", (UPPER + DIGIT, 24), ".", (UPPER + DIGIT, 64))],
+    "yandex-key": [shaped("AQ", "VN", (URL64, 36))],
+    "neon-key": [shaped("nap", "i_", (LOWER + DIGIT, 64))],
+    "render-key": [shaped("rn", "d_", (ALNUM, 32))],
+    "prefect-key": [shaped("pn", "u_", (ALNUM, 36))],
+    "infracost-key": [shaped("ic", "o-", (ALNUM, 32))],
+    "nvidia-key": [shaped("nv", "api-", (URL64, 64))],
+    "cerebras-key": [shaped("cs", "k-", (LOWER + DIGIT, 48))],
+    "e2b-key": [shaped("e2", "b_", (HEX, 40))],
+    "apify-token": [shaped("ap", "ify_api_", (ALNUM, 36))],
+    "twitter-bearer-token": [shaped("A" * 21, (ALNUM, 80))],
+    "facebook-token": [shaped("EA", "A", (ALNUM, 80))],
+    "firebase-key": [shaped("APA", "91b", (URL64, 134))],
+    "easypost-key": [shaped("EZ", "AK", (ALNUM, 54))],
+    "shippo-token": [shaped("shi", "ppo_live_", (HEX, 40))],
+    "typeform-token": [shaped("tf", "p_", (URL64, 59))],
+    "duffel-token": [shaped("duf", "fel_live_", (URL64, 43))],
+    "flutterwave-key": [shaped("FLW", "SECK-", (HEX, 32), "-X")],
+    "razorpay-key": [shaped("rzp", "_live_", (ALNUM, 14), ":", (ALNUM, 24))],
+    "adafruit-key": [shaped("ai", "o_", (ALNUM, 28))],
+    "posthog-key": [shaped("ph", "x_", (ALNUM, 43))],
+    "launchdarkly-key": [
+        shaped("sd", "k-", (HEX, 8), "-", (HEX, 4), "-", (HEX, 4), "-", (HEX, 4), "-", (HEX, 12))
+    ],
+    "plaid-token": [
+        shaped(
+            "acc", "ess-production-", (HEX, 8), "-", (HEX, 4), "-", (HEX, 4), "-", (HEX, 4), "-", (HEX, 12)
+        )
+    ],
+    "riot-key": [shaped("RG", "API-", (HEX, 8), "-", (HEX, 4), "-", (HEX, 4), "-", (HEX, 4), "-", (HEX, 12))],
+    "readme-key": [shaped("rd", "me_", (LOWER + DIGIT, 70))],
+    "frameio-token": [shaped("fi", "o-u-", (URL64, 64))],
+    "extended-private-key": [shaped("xp", "rv9s21", (ALNUM, 104))],
     "named-secret": [
         within("DB_PASS" + "WORD=", shaped((ALNUM, 24))),
+        like("DB_PA~SS={p16}"),
+        like("define('DB_PASS~WORD', '{p16}');"),
+        like("mail_p~w: {p16}"),
         within("client_sec" + 'ret: "', shaped((ALNUM, 32)), '"'),
         within('{"api' + 'Key": "', shaped((HEX, 32)), '"}'),
         within("?access_tok" + "en=", shaped((ALNUM, 40)), "&scope=all"),

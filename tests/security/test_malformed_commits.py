@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -140,8 +141,9 @@ def test_doctor_reports_a_malformed_commit(place: tuple[str, Path], what: str) -
             assert "commit" in fault.what
 
 
-def test_no_commit_is_acknowledged_after_the_largest_id(place: tuple[str, Path]) -> None:
-    """A commit with the largest possible id stops the session with a clear error; nothing is lost."""
+def test_no_commit_is_acknowledged_after_the_largest_id(tmp_path: Path) -> None:
+    """In a database, whose writers one trusts, it stops the session with a clear error; nothing is lost."""
+    place = ("sqlite", tmp_path)
     session = work(place)
     where = smuggle(place, session.stream, body(f"{ids.LAST}-{WRITER}"))
     with reopened(place) as workspace:
@@ -151,6 +153,37 @@ def test_no_commit_is_acknowledged_after_the_largest_id(place: tuple[str, Path])
         assert [found.decision.text for found in workspace.recover()] == ["this"]
         assert where in {fault.where for fault in workspace.doctor()}
         workspace.start("elsewhere").note("kept")
+
+
+@pytest.mark.parametrize("clock", [ids.LAST, "fffffffffffffffe", "0800000000000000"])
+def test_a_session_goes_on_beside_an_id_of_the_far_future(tmp_path: Path, clock: str) -> None:
+    """A commit with such an id, which anybody can merge, is left out and reported, and everybody goes on writing."""
+    place = ("files", tmp_path)
+    session = work(place)
+    where = smuggle(place, session.stream, body(f"{clock}-{WRITER}"))
+    for turn in range(2):
+        with reopened(place) as workspace:
+            again = workspace.session(session.id)
+            again.note("kept")
+            assert again.state["notes"]["count"] == turn + 1
+            assert again.state["notes"]["last"][-1]["text"] == "kept"
+            assert {commit.by for commit in again.log()} == {"me"}
+            (fault,) = [fault for fault in workspace.doctor(fix=bool(turn)) if not fault.harmless]
+            assert fault.where == where
+            assert "100 years in the future" in fault.what
+
+
+def test_clocks_a_year_apart_keep_working(tmp_path: Path) -> None:
+    """A commit from a clock that is a year ahead counts, and later commits follow it."""
+    place = ("files", tmp_path)
+    session = work(place)
+    ahead = (int(time.time() * 1000) + 365 * 86_400_000) << 16
+    smuggle(place, session.stream, body(f"{ahead:016x}-{WRITER}"))
+    with reopened(place) as workspace:
+        again = workspace.session(session.id)
+        again.note("after")
+        assert [note["text"] for note in again.state["notes"]["last"]] == ["x", "after"]
+        assert [fault for fault in workspace.doctor() if not fault.harmless] == []
 
 
 @pytest.mark.parametrize("now", [-1, -(1 << 50), 1 << 48, 1 << 60])

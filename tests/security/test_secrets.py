@@ -405,6 +405,18 @@ HOSTILE = [
         "aws_secret_access_key=",
         "İ",
     ),
+    *(
+        "curl ",
+        "curl -u a:",
+        "mysql -p",
+        "machine a login ",
+        ":5432:a:",
+        "client-key-data: A",
+        '"auth": "A',
+        "pass=",
+    ),
+    *("$2b$12$", "requirepass ", "cookie: a=b; ", "token>a", "ENV A", '"d":"', "| sudo -S", "password', '"),
+    *("Private-Lines: 1 ", "authorization: token ", "htpasswd -b a b ", "A" * 21, "EAA"),
 ]
 
 

@@ -12,6 +12,7 @@ from tests.views.payloads import PAYLOADS
 from holdfast.core.tokens import estimate
 from holdfast.edge.render import clean
 from holdfast.views import agents_md, brief, pages, state_json, state_md
+from holdfast.views.brief_sections import Known
 from holdfast.views.fence import fenced
 from holdfast.views.markdown import hidden_in, inline
 
@@ -83,7 +84,7 @@ def test_no_payload_leaves_its_fence_in_a_brief_or_in_agents_md() -> None:
 
 
 def _brief(state: dict[str, Any], project: dict[str, Any]) -> str:
-    return brief.brief(state, project, count=lambda text: len(text) // 100, budget=2_000).text
+    return brief.brief(state, Known(project), count=lambda text: len(text) // 100, budget=2_000).text
 
 
 def _outside(text: str) -> str:

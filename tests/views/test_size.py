@@ -17,7 +17,7 @@ from holdfast.core.tokens import estimate
 from holdfast.edge.cli import load
 from holdfast.errors import Usage
 from holdfast.views import brief, state_json, state_md
-from holdfast.views.brief_sections import sections
+from holdfast.views.brief_sections import Known, sections
 
 ORDER = {"id": "SO-1", "text": "x", "at": "2026-01-21T14:00:00.000Z", "by": "ann", "origin": "human"}
 WORST = ["\x00", "\U000e0041", "\U0001f468\u200d", '"', "\\", "\u202e", "\x9b", "<a>", "»", "é", "a "]
@@ -177,8 +177,9 @@ def test_a_budget_holds_and_the_first_sections_survive(budget: int) -> None:
     assert estimate(packet.text) <= budget
     assert len(packet.text) <= brief.CHARACTERS
     order = [
-        "## Look at this first", "## Goal", "## Where it stands", "## Task", "## Decided, never confirmed",
-        "## Checkpoint", "## Blockers", "## Next", "## Open loops", "## Risks", "## Recent decisions", "## References",
+        "## Look at this first", "## Goal", "## Where it stands", "## In flight", "## Decided, never confirmed",
+        "## Still failing", "## Tasks", "## Blockers", "## Next", "## Checkpoint", "## Decided in this session",
+        "## Open loops", "## Risks", "## Files", "## Notes",
     ]  # fmt: skip
     found = [line for line in packet.text.splitlines() if line.startswith("## ")]
     assert found == [title for title in order if title in found]
@@ -188,7 +189,7 @@ def test_a_budget_holds_and_the_first_sections_survive(budget: int) -> None:
 def test_every_command_that_a_brief_names_exists() -> None:
     """Each command that a packet names exists, with that verb."""
     project = {"orders": {"open": {"SO-1": ORDER}}}
-    named = {section.command for section in sections(largest("x", 3), project, ["alert"])}
+    named = {section.command for section in sections(largest("x", 3), Known(project), ["alert"])}
     assert len(named) >= 11
     for command in named:
         _, name, *more = command.split()

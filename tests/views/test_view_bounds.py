@@ -21,6 +21,7 @@ from holdfast.errors import HoldfastError
 from holdfast.testing import commands
 from holdfast.testing.commands import Choice, Step
 from holdfast.views import brief, pages, state_json, state_md
+from holdfast.views.brief_sections import Known
 from holdfast.workspace.handle import Receipt, Rule
 from holdfast.workspace.session import Session
 
@@ -238,7 +239,7 @@ def test_a_hundred_thousand_commits_of_every_concept() -> None:
     state = session.folded
     assert state["commits"] == 100_000
     assert len(state_json.render(state).encode()) < 10_000
-    packet = brief.brief(state, project.folded, count=estimate)
+    packet = brief.brief(state, Known(project.folded), count=estimate)
     assert packet.tokens <= brief.DEFAULT
     assert len(packet.text) <= brief.CHARACTERS
     for page in (state_md.render, *pages.PAGES.values(), pages.handoff_md):

@@ -26,6 +26,7 @@ from holdfast.testing.strategies import (
     histories,
 )
 from holdfast.views import agents_md, brief, pages
+from holdfast.views.brief_sections import Known
 from holdfast.views.exports import backlog_yaml, catch_log, decision_index, events_yaml, session_state
 
 SETTINGS = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -57,7 +58,7 @@ def of_project(copy: Copy) -> dict[str, str]:
         "decisions.yaml": decision_index.render(copy.state),
         "agents-block.md": agents_md.block(None, copy.state),
         "handoff.md": pages.handoff_md(empty, copy.state),
-        "brief.txt": brief.brief(empty, copy.state, count=estimate).text,
+        "brief.txt": brief.brief(empty, Known(copy.state), count=estimate).text,
     }
 
 

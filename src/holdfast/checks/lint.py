@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from holdfast.checks import lint_instructions, lint_pages, lint_state, lint_tree
+from holdfast.checks import lint_instructions, lint_memory, lint_pages, lint_state, lint_tree
 from holdfast.checks.finding import LEVELS, Finding, Rule
 from holdfast.checks.tree import Tree
 
@@ -14,6 +14,7 @@ CHECKS: list[tuple[Rule, Check]] = [
     *lint_state.CHECKS,
     *lint_pages.CHECKS,
     *lint_instructions.CHECKS,
+    *lint_memory.CHECKS,
 ]
 RULES = {rule.id: rule for rule, _ in CHECKS}
 

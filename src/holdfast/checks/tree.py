@@ -60,7 +60,7 @@ class File:
 
     @cached_property
     def lines(self) -> list[str]:
-        return self.text.split("\n")
+        return self.text.replace("\r\n", "\n").split("\n")  # git may have converted them
 
     @cached_property
     def value(self) -> Any:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from holdfast.checks import git_look
 from holdfast.checks.finding import Finding, Rule
 from holdfast.core import timestamps
 from holdfast.core.concepts import fact as facts
 from holdfast.core.text import one_line
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.workspace import soundness
+from holdfast.workspace.conditions import Look
 
 if TYPE_CHECKING:
     from holdfast.workspace.session import Session
@@ -138,10 +138,9 @@ def _facts(workspace: Workspace) -> Iterator[Finding]:
                 yield Finding(UNKNOWN, ".state/project", 0, f"{entry['id']}: {error.message}")
     if not checks:
         return
-    look = _Look(workspace, [check for _, check in checks])
+    look = Look(workspace, [check for _, check in checks])
     for entry, check in checks:
-        kind, value = next(iter(check.items()))
-        answer, seen = look.at(kind, value)
+        answer, seen = look.at(check)
         if answer is None:
             yield Finding(
                 UNKNOWN, ".state/project", 0, f"{entry['id']} ({one_line(entry['text'], 80)}): {seen}"
@@ -150,38 +149,6 @@ def _facts(workspace: Workspace) -> Iterator[Finding]:
             yield Finding(
                 FALSE, ".state/project", 0, f"{entry['id']} ({one_line(entry['text'], 80)}): {seen}"
             )
-
-
-class _Look:
-    """Evaluates checks; git is queried once for all of them."""
-
-    def __init__(self, workspace: Workspace, checks: list[dict[str, Any]]) -> None:
-        self._files = workspace.files("project")
-        folder = self._files.project
-        wanted = [check["commit-exists"] for check in checks if "commit-exists" in check]
-        self._commits = git_look.commits(folder, wanted) if wanted else set()
-        has_branches = any("branch-exists" in check for check in checks)
-        self._branches = git_look.branches(folder) if has_branches else set()
-
-    def at(self, kind: str, value: Any) -> tuple[bool | None, str]:
-        if kind == "branch-exists":
-            if self._branches is None:
-                return None, "git is not available here"
-            return value in self._branches, f"there is no branch {value}"
-        if kind == "commit-exists":
-            if self._commits is None:
-                return None, "git is not available here"
-            return value in self._commits, f"there is no commit {value}"
-        path = value["path"] if kind == "file-hash" else value
-        try:
-            found = self._files.look(path)
-        except NotFound:
-            return kind == "file-missing", f"there is no file {path}"
-        except HoldfastError as error:
-            return None, error.message
-        if kind == "file-hash":
-            return found.hash == value["hash"], f"{path} has different content"
-        return kind == "file-exists", f"there is a file {path}"
 
 
 def _shown(path: str) -> str:

@@ -100,6 +100,11 @@ def _encoder() -> Callable[[dict[str, Any], int], Iterable[str]]:
 _pieces = _encoder()
 
 
+def json_of(data: dict[str, Any]) -> str:
+    """Plain JSON, as it is in a line."""
+    return "".join(_pieces(data, 0))
+
+
 def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number")
 

@@ -13,9 +13,9 @@ from zlib import crc32
 from holdfast.core import codec, concepts, upcast, validation
 from holdfast.core.codec import Commit, Event
 from holdfast.errors import Damaged, HoldfastError, Newer
-from holdfast.typed import Any
+from holdfast.typed import Any, Protocol
 
-RELEASE = 7
+RELEASE = 9
 """Increased whenever the same commits fold to a different state: snapshots of other releases are ignored."""
 
 RECENT = 10
@@ -26,6 +26,16 @@ _FOLD_ERRORS = (KeyError, TypeError, ValueError, AttributeError, IndexError, Rec
 """What a fold raises if the data of an event does not have the shape that its type requires."""
 
 State = dict[str, Any]
+
+
+class Watcher(Protocol):
+    """Is told what a fold does."""
+
+    def decoded(self, commit: Commit) -> None:
+        """A valid commit is about to be folded."""
+
+    def folded(self, state: State, event: Event, data: dict[str, Any], commit: Commit) -> None:
+        """An event was folded; ``data`` is that of its current version."""
 
 
 def blank(kind: str) -> State:
@@ -48,7 +58,7 @@ def blank(kind: str) -> State:
     return state
 
 
-def fold(state: State, lines: Iterable[bytes | Commit]) -> State:
+def fold(state: State, lines: Iterable[bytes | Commit], watcher: Watcher | None = None) -> State:
     """Fold commits, given as lines or decoded, into ``state``, in place, and return it.
 
     Malformed commits and events are counted and skipped: one bad commit must not make the others unreadable.
@@ -63,13 +73,15 @@ def fold(state: State, lines: Iterable[bytes | Commit]) -> State:
         except Damaged:
             _count_unknown(state, MALFORMED)
             continue
+        if watcher is not None:
+            watcher.decoded(commit)
         _, at, by, _, _, events, _ = commit
         state["created"] = state["created"] or at
         state["updated"] = at
         state["by"] = by
         for event in events:
             try:
-                _fold_event(state, event, commit)
+                _fold_event(state, event, commit, watcher)
             except Newer:
                 raise
             except _FOLD_ERRORS:
@@ -78,7 +90,7 @@ def fold(state: State, lines: Iterable[bytes | Commit]) -> State:
     return state
 
 
-def _fold_event(state: State, event: Event, commit: Commit) -> None:
+def _fold_event(state: State, event: Event, commit: Commit, watcher: Watcher | None) -> None:
     meaning = concepts.meaning(state["kind"], event.type)
     if meaning is None:
         _count_unknown(state, event.type)
@@ -89,6 +101,8 @@ def _fold_event(state: State, event: Event, commit: Commit) -> None:
     step(state, data, commit)
     if watch is not None:
         watch(state, data, commit)
+    if watcher is not None:
+        watcher.folded(state, event, data, commit)
     if text is not None:
         state["recent"].append({"at": commit.at, "by": commit.by, "origin": commit.origin, "text": text})
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from holdfast.errors import Hint, NotFound, Refused, Use
+from holdfast.errors import Damaged, Hint, NotFound, Refused, Use
 from holdfast.typed import Any
 
 _WIDTH = {"LOOP": 3}
+MOST_SKIPPED = 1_000_000
+"""How far ahead of the highest known number a new one may be: a forged id must not use up the numbers."""
 
 
 class Mint:
@@ -35,7 +37,10 @@ def note(state: dict[str, Any], short_id: str) -> None:
     digits, dot, tag = rest.partition(".")
     if digits.isdecimal():
         used = state["numbers"].setdefault(dot + tag, {})
-        used[prefix] = max(used.get(prefix, 0), int(digits))
+        highest = used.get(prefix, 0)
+        if int(digits) > highest + MOST_SKIPPED:
+            raise Damaged(f"The number of {prefix} is too far ahead.")
+        used[prefix] = max(highest, int(digits))
 
 
 def resolve(text: str, known: Iterable[str], what: str) -> str:

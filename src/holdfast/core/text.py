@@ -41,6 +41,14 @@ def excerpt(text: str, length: int = EXCERPT) -> str:
     return f"{text[:length]}… [{len(text) - length:,} more characters in the log]"
 
 
+def both_ends(text: str, length: int) -> str:
+    """A text, or its beginning and its end: a long answer often has its result in one of them."""
+    if len(text) <= length:
+        return text
+    head = length * 2 // 3
+    return f"{text[:head].rstrip()} … {text[len(text) - (length - head) :].lstrip()}"
+
+
 def one_line(text: str, length: int = 120) -> str:
     """The first ``length`` characters of a text on one line, for headlines and tables."""
     head = text[: 8 * length]  # do not split a megabyte for one line

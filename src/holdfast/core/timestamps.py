@@ -49,15 +49,18 @@ def from_iso(text: str) -> int:
     match = re.fullmatch(_MOMENT, text)
     if match:
         year, month, day, hour, minute, second, ms = map(int, match.groups())
-        days = _days(year, month, day)
-        # Only an existing date survives the round trip: this rejects 30 February without a table of months.
-        exists = 1 <= month <= 12 and year >= 1 and _civil(days) == (year, month, day)
-        if exists and hour < 24 and minute < 60 and second < 60:
-            return days * _DAY_MS + ((hour * 60 + minute) * 60 + second) * 1000 + ms
+        if is_day(year, month, day) and hour < 24 and minute < 60 and second < 60:
+            return _days(year, month, day) * _DAY_MS + ((hour * 60 + minute) * 60 + second) * 1000 + ms
     raise Usage(
         f"{text[:80]!r} is not a timestamp.",
         hint="A timestamp is UTC and looks like 2026-01-21T14:30:00.123Z.",
     )
+
+
+def is_day(year: int, month: int, day: int) -> bool:
+    """Whether the calendar has that day."""
+    # Only an existing date survives the round trip: this rejects 30 February without a table of months.
+    return 1 <= month <= 12 and year >= 1 and _civil(_days(year, month, day)) == (year, month, day)
 
 
 _LOOSE = r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2})(:[0-9]{2})?(\.[0-9]{1,3})?Z?)?"
@@ -77,6 +80,14 @@ def parse(text: str, now: int | None = None) -> int:
         )
     date, minutes, seconds, part = loose.groups()
     return from_iso(f"{date}T{minutes or '00:00'}{seconds or ':00'}{(part or '.').ljust(4, '0')}Z")
+
+
+def span(ms: int) -> str:
+    """A length of time in its largest unit: ``3 d``, ``5 h``, ``12 min``."""
+    for unit, size in (("d", _DAY_MS), ("h", 3_600_000), ("min", 60_000)):
+        if ms >= size:
+            return f"{ms // size:,} {unit}"
+    return "seconds"
 
 
 def _civil(days: int) -> tuple[int, int, int]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
-from holdfast.core import codec, ids
+from holdfast.core import codec, event_fields, ids, timestamps
 from holdfast.core.codec import Commit
 from holdfast.errors import Damaged
 
@@ -17,7 +18,13 @@ LONGEST = 200
 """The longest actor and operation id, in characters."""
 _BACKSLASH = ord("\\")
 """As an integer: searching bytes for one is ten times as fast."""
-_TIMESTAMP_LENGTH = len("2026-01-21T14:30:00.123Z")
+_MINUTE = "2026-01-21T14:30:"
+_TIMESTAMP = "2026-01-21T14:30:00.123Z"
+_TYPE_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789._-"
+_LONGEST_TYPE = 80
+_HIGHEST_VERSION = 9999
+_CONTROLS = frozenset(map(chr, (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)))
+"""By code point, as in the views: what is malformed must not depend on the release of Python."""
 
 
 def commit_in(line: bytes) -> Commit:
@@ -45,25 +52,68 @@ def commits_in(lines: Iterable[bytes]) -> Iterator[Commit]:
         yield commit
 
 
+def is_one_line(text: str) -> bool:
+    """Whether a name has no control character and no line break."""
+    return (text.isascii() and text.isprintable()) or _CONTROLS.isdisjoint(text)
+
+
+def without_controls(name: str) -> str:
+    """A name with spaces in place of control characters."""
+    return "".join(" " if character in _CONTROLS else character for character in name)
+
+
+@lru_cache(maxsize=256)  # a program uses few types, again and again
+def _is_type(kind: str) -> bool:
+    return 0 < len(kind) <= _LONGEST_TYPE and kind[0] not in "._-" and ids.only(kind, _TYPE_CHARACTERS)
+
+
+def _is_timestamp(at: str) -> bool:
+    return (
+        len(at) == len(_TIMESTAMP)
+        and at.isascii()
+        and _is_minute(at[: len(_MINUTE)])
+        and f"{at[17:19]}{at[20:23]}".isdigit()
+        and at[17] < "6"
+        and at[19] == "."
+        and at[23] == "Z"
+    )
+
+
+@lru_cache(maxsize=256)  # many commits share a minute
+def _is_minute(text: str) -> bool:
+    year, month, day, hour, minute = text[:4], text[5:7], text[8:10], text[11:13], text[14:16]
+    return (
+        f"{year}-{month}-{day}T{hour}:{minute}:" == text
+        and f"{year}{month}{day}{hour}{minute}".isdigit()
+        and timestamps.is_day(int(year), int(month), int(day))
+        and hour < "24"
+        and minute < "60"
+    )
+
+
 def _fault_of(commit: Commit) -> str | None:
-    """What is wrong with the fields of a decoded commit, or None. The data of its events is left to their folds."""
+    """What is wrong with the fields of a decoded commit and of its events, or None."""
     _, at, by, origin, op, events, _ = commit
-    if not isinstance(by, str) or not 0 < len(by) <= LONGEST:
+    if not isinstance(by, str) or not 0 < len(by) <= LONGEST or not is_one_line(by):
         return "'by' is not an actor name"
-    if not isinstance(at, str) or len(at) != _TIMESTAMP_LENGTH:
+    if not isinstance(at, str) or not _is_timestamp(at):
         return "'at' is not a timestamp"
-    if origin not in codec.ORIGINS:
+    if not isinstance(origin, str) or origin not in codec.ORIGINS:
         return "the origin is unknown"
-    if op is not None and (not isinstance(op, str) or not 0 < len(op) <= LONGEST):
+    if op is not None and (not isinstance(op, str) or not 0 < len(op) <= LONGEST or not is_one_line(op)):
         return "'op' is not an operation id"
     if not events:
         return "it has no events"
     for kind, data, v in events:
-        if not isinstance(kind, str) or not kind or type(v) is not int or v < 1:
-            return "an event has no type or no version"
+        if not isinstance(kind, str) or not _is_type(kind):
+            return "an event has no valid type"
+        if type(v) is not int or not 1 <= v <= _HIGHEST_VERSION:
+            return "an event has no valid version"
         value: object = data
         if not isinstance(value, dict):
-            return f"the data of {kind[:80]} is not an object"
+            return f"the data of {kind} is not an object"
+        if v == 1 and (field := event_fields.wrong(kind, data)):
+            return f"{field!r} of {kind} is not valid"
     return None
 
 

@@ -12,6 +12,8 @@ from holdfast.views.markdown import visible
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _RESET = "\x1b[0m"
 _GAP = "  "
+GUTTER = "  │ "
+"""In front of the lines of a stored text."""
 _NARROWEST = 6
 """No column of a table is cut below this, however narrow the terminal is."""
 
@@ -41,13 +43,35 @@ def paint(text: str, style: str) -> str:
 
 
 def clean(text: object, length: int = 0) -> str:
-    """Stored text for a terminal: no control or direction characters; on one line if a length is given."""
+    """Stored text for a terminal: no control or direction characters. On one line if a length is given; otherwise
+    each further line is marked, so that it cannot pass for one of holdfast's own."""
     shown = visible(str(text))
     if length:
         shown = " ".join(shown.split())
         if len(shown) > length:
             shown = shown[: length - 1] + "…"
-    return shown
+    return shown.replace("\n", f"\n{GUTTER}")
+
+
+def block(text: object, indent: str = "") -> list[str]:
+    """The lines of a stored text, each of them marked."""
+    return [f"{indent}{GUTTER}{line}" for line in visible(str(text)).split("\n")]
+
+
+_PAINTS = tuple(f"[{code}m" for code in (*_CODES.values(), "0"))
+
+
+def printable(text: str) -> str:
+    """What is printed, whoever made it: every answer passes here, and nothing that acts but our own paint does."""
+    if "\x1b" not in text or not colours():
+        return visible(text)
+    first, *rest = text.split("\x1b")
+    return visible(first) + "".join(map(_after_escape, rest))
+
+
+def _after_escape(part: str) -> str:
+    """An escape and what follows it: as it is only if it is our own paint."""
+    return ("\x1b" if part.startswith(_PAINTS) else visible("\x1b")) + visible(part)
 
 
 def _room() -> int:

@@ -157,3 +157,20 @@ def _keep_access(fs: FileSystem, fd: int, replaced: os.stat_result) -> None:
             pass
     if own.st_mode != replaced.st_mode:
         fs.set_mode(fd, replaced.st_mode & 0o777)
+
+
+def open_lock(fs: FileSystem, path: str) -> int:
+    """Open a lock file. Whoever can read a file can take its lock and keep all others waiting, so only those can read
+    it who can write to its folder."""
+    folder = fs.stat(os.path.dirname(path)).st_mode
+    mode = 0o600 | (0o060 if folder & stat.S_IWGRP else 0)
+    if folder & stat.S_IWOTH and not folder & stat.S_ISVTX:
+        mode |= 0o006
+    fd = fs.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    found = fs.stat_handle(fd)
+    if stat.S_IMODE(found.st_mode) != mode and found.st_uid == os.geteuid():
+        try:
+            fs.set_mode(fd, mode)
+        except OSError:
+            pass  # a file system without modes
+    return fd

@@ -13,13 +13,17 @@ from os import SEEK_END
 
 from holdfast.typed import Protocol
 
-__all__ = ["LOCK_EX", "LOCK_UN", "RWF_DSYNC", "SEEK_END", "WHOLE_SECOND", "FileSystem"]
+__all__ = ["LOCK_EX", "LOCK_UN", "RWF_DSYNC", "SEEK_END", "WHOLE_SECOND", "FileSystem", "Origin"]
 
 RWF_DSYNC = getattr(os, "RWF_DSYNC", 0)
 """The flag for writing a journal; 0 if the system does not have it, and a sync follows instead."""
 
 WHOLE_SECOND = 1_000_000_000
 """A time stamp in nanoseconds that this divides is probably of a file system that stores no fractions of a second."""
+
+
+Origin = dict[str, "int | str"]
+"""What tells a disk, mount and boot from others."""
 
 
 class FileSystem(Protocol):
@@ -82,6 +86,9 @@ class FileSystem(Protocol):
 
     def exists(self, path: str) -> bool:
         """Whether something is at the path, for paths where usually nothing is: ``stat`` would raise an error."""
+
+    def origin(self, path: str) -> Origin:
+        """Which disk, mount and boot the folder is on, as far as the system says."""
 
     def stat_handle(self, fd: int) -> os.stat_result:
         """The status of the open file."""

@@ -10,7 +10,11 @@ import os
 from collections.abc import Callable
 from fcntl import LOCK_EX, LOCK_NB
 
-from holdfast.fs.port import RWF_DSYNC
+from holdfast.fs.port import RWF_DSYNC, Origin
+from holdfast.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
 
 _ALWAYS = os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -29,11 +33,28 @@ names = os.listdir
 stat = os.lstat
 stat_handle = os.fstat
 seek = os.lseek
-lock = fcntl.flock
+
+
+waiting: Callable[[int], AbstractContextManager[None]] | None = None
+"""Entered while this process waits for a lock: set by a program that tells its user so, and gives up."""
+
+
+def lock(fd: int, operation: int) -> None:
+    if waiting is None or operation != LOCK_EX:
+        fcntl.flock(fd, operation)
+    elif not try_lock(fd):
+        with waiting(fd):
+            fcntl.flock(fd, operation)
 
 
 def open(path: str, flags: int, mode: int = 0o644) -> int:
     return os.open(path, flags | _ALWAYS, mode)
+
+
+def origin(path: str) -> Origin:
+    from holdfast.fs import origin
+
+    return origin.origin(path)
 
 
 def exists(path: str) -> bool:
@@ -72,7 +93,7 @@ write_through: Callable[[int, list[memoryview], int, int], int] = os.pwritev if 
 
 def try_lock(fd: int) -> bool:
     try:
-        lock(fd, LOCK_EX | LOCK_NB)
+        fcntl.flock(fd, LOCK_EX | LOCK_NB)
     except BlockingIOError:
         return False
     return True

@@ -10,6 +10,9 @@ from holdfast.typed import Any, Record
 SERVER = "holdfast"
 """Name of the MCP server in every host."""
 SERVE = ("holdfast", "mcp")
+CLAUDE_RULES = {"allow": ["mcp__holdfast"], "ask": ["mcp__holdfast__act"]}
+"""Claude Code calls our tools without a question: a headless one refuses whatever it would have to ask for. The tool
+that approves plans still asks."""
 
 START, PROMPT, TOOL, COMPACT, STOP, END = 10, 5, 5, 10, 5, 3
 """Seconds per kind of event. Codex waits at most three at the end of a session."""
@@ -81,14 +84,21 @@ HOOKS: dict[str, tuple[Hook, ...]] = {
 """OpenCode has no hook commands: its plug-in calls ``holdfast hook opencode`` itself."""
 
 
-def command(host: str) -> str:
-    """The command line of a hook. It never changes: Codex asks its user again when it does."""
-    return f"holdfast hook {host}"
+def command(host: str, program: str = SERVE[0]) -> str:
+    """The command line of a hook. It never changes: Codex asks its user again when it does.
+
+    Settings are shared, and outlive what they call. Where the program is missing, or its interpreter is gone, the
+    line is silent and succeeds: Gemini CLI refuses every prompt at status 127. A shell of its own makes it mean the
+    same in every login shell, and in a host that starts programs without one.
+    """
+    import shlex
+
+    return f"sh -c {shlex.quote(f'{shlex.quote(program)} hook {host} 2>/dev/null || :')}"
 
 
-def _entry(host: str, hook: Hook) -> dict[str, Any]:
+def _entry(host: str, hook: Hook, program: str) -> dict[str, Any]:
     """One registration in the words of the host."""
-    line = command(host)
+    line = command(host, program)
     if host == "copilot":
         return {"type": "command", "bash": line, "timeoutSec": hook.seconds}
     if host == "vscode":
@@ -101,9 +111,9 @@ def _entry(host: str, hook: Hook) -> dict[str, Any]:
     return {**({"matcher": hook.matcher} if hook.matcher else {}), "hooks": [handler]}
 
 
-def hooks(host: str) -> dict[str, Any]:
+def hooks(host: str, program: str = SERVE[0]) -> dict[str, Any]:
     """The ``hooks`` object of a host's settings."""
-    return {hook.event: [_entry(host, hook)] for hook in HOOKS[host]}
+    return {hook.event: [_entry(host, hook, program)] for hook in HOOKS[host]}
 
 
 def server(host: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from holdfast.core.stream import is_stream_name
 from holdfast.fs import posix
@@ -15,9 +15,9 @@ from holdfast.store.files.journal import JournalPolicy
 from holdfast.store.files.segments import EVENTS
 from holdfast.store.numbered import check_unchanged
 from holdfast.store.oserror import translate_oserror
-from holdfast.store.protocol import ARCHIVE, ATTACHMENTS, GIT, LISTING, Fault
+from holdfast.store.protocol import ARCHIVE, ATTACHMENTS, CHANGES, GIT, LISTING, Fault
 
-_EXTENSIONS = frozenset([ARCHIVE, ATTACHMENTS, GIT, LISTING])
+_EXTENSIONS = frozenset([ARCHIVE, ATTACHMENTS, CHANGES, GIT, LISTING])
 
 
 class FilesStore(FilesEngine):
@@ -93,6 +93,22 @@ class FilesStore(FilesEngine):
             return archive.size(self._place, stream)
         except OSError as error:
             raise translate_oserror(error, stream) from error
+
+    @property
+    def index_path(self) -> str:
+        """Where the index of the workspace is."""
+        self._reject_symlinks("local")
+        return os.path.join(self._place.local, "index.db")
+
+    def changes(self, known: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+        """The streams, live and archived, whose stamp is not the known one, with their new stamps, and the known
+        streams that are gone."""
+        from holdfast.recovery import changes
+
+        try:
+            return changes.changes(self._place, known, self.archived)
+        except OSError as error:
+            raise translate_oserror(error, self.root) from error
 
     def check(self, *, fix: bool = False) -> list[Fault]:
         from holdfast.recovery import fsck, restore

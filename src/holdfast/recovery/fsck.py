@@ -34,7 +34,7 @@ def check_streams(
         with handle.mutex:
             found += check_stream(place, handle, fix=fix, suspects=suspects)
             found += long_texts.check(place, handle, fix=fix)
-    return found + _ignored(place)
+    return found + _ignored(place) + _tracked_caches(place)
 
 
 def check_stream(
@@ -151,6 +151,16 @@ def _report(place: Place, path: str) -> str:
 def _is_old(place: Place, path: str) -> bool:
     """Older than an hour: no replacement takes that long, so its process is gone."""
     return place.fs.stat(path).st_mtime_ns < (place.clock() - 3_600_000) * 1_000_000
+
+
+def _tracked_caches(place: Place) -> list[Fault]:
+    """Files under ``local/`` that git tracks. Git is asked only if its index may hold one."""
+    if not place.head.may_be_staged(f"{os.path.basename(place.root)}/local/"):
+        return []
+    from holdfast.git import porcelain
+
+    names = sorted(porcelain.tracked(place.root, ["local"]))
+    return [Fault(faults.TRACKED_CACHE, "", names[0], {"others": len(names) - 1})] if names else []
 
 
 def _ignored(place: Place) -> list[Fault]:

@@ -48,6 +48,8 @@ MISSING_OWNER = "missing-owner"
 """An archive without the file that names its stream."""
 IGNORED_BY_GIT = "ignored-by-git"
 """Segments that git ignores. Data: ``others``, how many besides this one."""
+TRACKED_CACHE = "tracked-cache"
+"""Files under ``local/`` that git tracks: they come from others. Data: ``others``, how many besides this one."""
 TEMP_FILE = "temp-file"
 """A temporary file of a process that died."""
 QUARANTINED = "quarantined"
@@ -100,6 +102,9 @@ FAST_COMMITS = "fast-commits"
 """The workspace is on an ext4 with fast commits, where a power cut can take what was synced last."""
 HOOK_ERRORS = "hook-errors"
 """Errors in hooks of agent hosts. Data: ``errors``, ``last``."""
+DEAD_HOOK = "dead-hook"
+"""Settings of an agent host that call a holdfast which does not run, or only in an active virtual environment: the
+host works, and nothing is remembered. Data: ``host``, ``user``, ``command``, ``problem``."""
 
 # -- outcomes: what was done about a fault ------------------------------------------------------------------
 
@@ -188,6 +193,10 @@ _WHAT: dict[str, str | Callable[[Data], str]] = {
     NOT_A_SEGMENT: "not a segment",
     MISSING_OWNER: "the file that names the stream is missing",
     IGNORED_BY_GIT: _ignored,
+    TRACKED_CACHE: lambda data: (
+        "git tracks it, so another repository can replace it"
+        + (f", and {_counted(data['others'], 'more file')} there" if data["others"] else "")
+    ),
     TEMP_FILE: "a leftover temporary file",
     QUARANTINED: lambda data: str(data["report"]),
     DAMAGED_DATABASE: _problem,
@@ -211,6 +220,7 @@ _WHAT: dict[str, str | Callable[[Data], str]] = {
     MALFORMED_PRESENCE: "this presence record is not whole",
     FAST_COMMITS: "this ext4 uses fast commits: a power cut can take the last commit, although it was synced",
     HOOK_ERRORS: _hook_errors,
+    DEAD_HOOK: lambda data: f"{data['host']} calls {data['command']}, which {data['problem']}",
 }
 
 _NONE = Hint()
@@ -236,6 +246,9 @@ _REMEDY: dict[str, Hint | Callable[[Data], Hint]] = {
     NOT_A_SEGMENT: Hint("not read"),
     MISSING_OWNER: Hint(Use("doctor.fix"), " writes it again"),
     IGNORED_BY_GIT: Hint("no git commit will have it; `git check-ignore -v` names the pattern"),
+    TRACKED_CACHE: Hint(
+        "caches that this place did not write are not used; `git rm -r --cached .state/local`"
+    ),
     TEMP_FILE: Hint(Use("doctor.fix"), " removes it"),
     QUARANTINED: Hint("kept for inspection"),
     WRONG_COLUMNS: Hint(Use("doctor.fix"), " sets them from the line"),
@@ -261,6 +274,10 @@ _REMEDY: dict[str, Hint | Callable[[Data], Hint]] = {
     MALFORMED_PRESENCE: Hint("not used; ", Use("doctor.fix"), " removes it"),
     FAST_COMMITS: Hint("`tune2fs -O ^fast_commit` on the unmounted device switches them off"),
     HOOK_ERRORS: Hint("fix the cause, then remove the file"),
+    DEAD_HOOK: lambda data: Hint(
+        Use("install.user", host=data["host"]) if data["user"] else Use("install", host=data["host"]),
+        " writes a command that works",
+    ),
 }
 
 

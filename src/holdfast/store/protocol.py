@@ -6,7 +6,7 @@ rules and views: the caller folds. ``holdfast.testing.conformance`` checks every
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from holdfast.core.codec import Commit, Draft
 from holdfast.typed import TYPE_CHECKING, Any, Protocol, Record
@@ -199,7 +199,7 @@ class Store(Protocol):
 
 # -- what only some engines can do ------------------------------------------------------------------------
 
-ARCHIVE, ATTACHMENTS, GIT, LISTING = "archive", "attachments", "git", "listing"
+ARCHIVE, ATTACHMENTS, CHANGES, GIT, LISTING = "archive", "attachments", "changes", "git", "listing"
 
 
 class Archive(Protocol):
@@ -238,6 +238,18 @@ class Listing(Protocol):
 
     def newest_sessions(self, user: str | None, limit: int) -> tuple[list[str], int]:
         """The newest sessions, and how many there are."""
+
+
+class Changes(Protocol):
+    """An engine that can tell which streams have changed without reading them."""
+
+    @property
+    def index_path(self) -> str:
+        """Where the index of the workspace is."""
+
+    def changes(self, known: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+        """The streams, live and archived, whose stamp is another than the known one, with their new stamps, and the
+        known streams that are gone. An empty stamp is never right: such a stream is changed the next time too."""
 
 
 class GitBacked(Attachments, Protocol):
@@ -316,6 +328,11 @@ def attachments_of(store: Store) -> Attachments | None:
 def listing_of(store: Store) -> Listing | None:
     found: Any = store
     return found if supports(store, LISTING) else None
+
+
+def changes_of(store: Store) -> Changes | None:
+    found: Any = store
+    return found if supports(store, CHANGES) else None
 
 
 def git_backed(store: Store) -> GitBacked | None:

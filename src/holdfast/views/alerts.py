@@ -10,13 +10,13 @@ SHOWN = 5
 
 def damaged(where: str, what: str) -> str:
     """Damage in the session's log."""
-    return f"DAMAGED {where}: {what}; `holdfast doctor`"
+    return f"DAMAGED {fenced(where, 200)}: {fenced(what, 200)}; `holdfast doctor`"
 
 
 def changed_files(stale: list[dict[str, Any]]) -> list[str]:
     """Files that the session refers to and that changed."""
     lines = [
-        f"CHANGED {fenced(entry['path'], 200)} is {_problem(entry['problem'])} since {entry['at'][:16]}"
+        f"CHANGED {fenced(entry['path'], 200)} is {_problem(entry['problem'])} since {token(str(entry['at'])[:16])}"
         for entry in stale[:SHOWN]
     ]
     if len(stale) > SHOWN:
@@ -41,7 +41,7 @@ def others_at_work(people: list[dict[str, Any]]) -> list[str]:
     """Other agents that work on the session."""
     return [
         f"ALSO AT WORK on this session: {fenced(str(person['by']), 60)} in "
-        f"{fenced(str(person['worktree']), 200)}, last seen {person['seen'][:16]}"
+        f"{fenced(str(person['worktree']), 200)}, last seen {token(str(person['seen'])[:16])}"
         for person in people[:SHOWN]
     ]
 
@@ -49,8 +49,9 @@ def others_at_work(people: list[dict[str, Any]]) -> list[str]:
 def _head(head: str) -> str:
     if head.startswith("refs/"):
         branch, _, commit = head.removeprefix("refs/heads/").partition(" ")
-        return f"{branch} at {commit[:10]}" if commit else f"{branch} without a commit"
-    return f"detached at {head[:10]}"
+        named = fenced(branch, 100)
+        return f"{named} at {token(commit[:10])}" if commit else f"{named} without a commit"
+    return f"detached at {token(head[:10])}"
 
 
 def _problem(text: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from holdfast.errors import Usage
 from holdfast.typed import Any, Record
-from holdfast.views.brief_sections import Section, sections
+from holdfast.views.brief_sections import Known, Section, sections
 from holdfast.views.fence import RULE, token
 
 DEFAULT = 2_000
@@ -34,7 +34,7 @@ class Brief(Record):
 
 def brief(
     state: dict[str, Any],
-    project: dict[str, Any] | None = None,
+    known: Known | None = None,
     *,
     count: Callable[[str], int],
     budget: int = DEFAULT,
@@ -42,11 +42,12 @@ def brief(
 ) -> Brief:
     """The packet of a session within ``budget`` tokens as ``count`` counts them.
 
-    ``alerts`` are the caller's own lines, which come first and are not fenced.
+    ``known`` is what the rest of the memory has for it. ``alerts`` are the caller's own lines, which come first and
+    are not fenced.
     """
     if budget < LEAST:
         raise Usage(f"A brief needs a budget of at least {LEAST} tokens, not {budget}.")
-    wanted = sections(state, project, alerts)
+    wanted = sections(state, known or Known(), alerts)
     taken = _choose(wanted, state, count, budget)
     while True:
         text = _text(wanted, taken, state)
@@ -55,7 +56,7 @@ def brief(
             break
         last = max(index for index, lines in enumerate(taken) if lines)
         taken[last] -= 1
-    left = {section.name: len(section.lines) - n for section, n in zip(wanted, taken, strict=True)}
+    left = {section.name: section.missing(n) for section, n in zip(wanted, taken, strict=True)}
     return Brief(text, tokens, {name: n for name, n in left.items() if n})
 
 
@@ -88,9 +89,8 @@ def _text(wanted: list[Section], taken: list[int], state: dict[str, Any]) -> str
     for section, n in zip(wanted, taken, strict=True):
         if n:
             lines += ["", section.title, *[f"- {line}" for line in section.lines[:n]]]
-        missing = len(section.lines) - n
-        if missing:
+        if missing := section.missing(n):
             cut.append(f"{missing:,} {section.name} (`{section.command}`)")
     if cut:
-        lines += ["", f"Left out to stay small: {', '.join(cut)}."]
+        lines += ["", f"Left out: {', '.join(cut)}."]
     return "\n".join(lines) + "\n"

@@ -71,6 +71,12 @@ def _decision(decision: dict[str, Any]) -> list[str]:
         lines.append(f"- **At:** {inline(places, 600)}")
     if decision["revisit_when"]:
         lines.append(f"- **Revisit when:** {inline(decision['revisit_when'], 300)}")
+    if decision.get("done_when"):
+        from holdfast.core.conditions import shown
+
+        lines.append(f"- **Done if:** {inline(shown(decision['done_when']), 300)}")
+    if decision.get("recovery"):
+        lines.append(f"- **If its outcome stays unknown:** {inline(decision['recovery'], 40)}")
     for link, label in (("task", "Task"), ("loop", "Answers"), ("risk", "Risk")):
         if decision.get(link):
             lines.append(f"- **{label}:** {inline(decision[link], 40)}")

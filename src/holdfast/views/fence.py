@@ -49,6 +49,16 @@ def origin(entry: dict[str, Any]) -> str:
     return f"({who}, {at})" if at else f"({who})"
 
 
+def aged(entry: dict[str, Any], now: int) -> str:
+    """Who stored an entry, and how long ago that was at ``now`` (milliseconds; 0 shows when)."""
+    at = str(entry.get("at") or "")
+    if not now or not at:
+        return origin(entry)
+    from holdfast.core.timestamps import from_iso, span
+
+    return f"{origin({**entry, 'at': None})[:-1]}, {span(max(0, now - from_iso(at)))} ago)"
+
+
 def _name(text: str) -> str:
     """A plain name unchanged; anything else fenced."""
     return text if 0 < len(text) <= 40 and only(text, _LETTERS + "-.") else fenced(text, 40)

@@ -66,7 +66,7 @@ GUIDELINES = (
         "You need to know what was decided or tried",
         "Search before you ask or guess.",
         "search",
-        'holdfast log --grep "WORD"',
+        "holdfast search WORDS",
     ),
     Guideline("You stop, or another goes on", "Hand over.", "handoff", 'holdfast handoff "WHAT COMES FIRST"'),
 )

@@ -48,6 +48,17 @@ def visible(text: str) -> str:
     return text.translate({ord(character): code_of(character) for character in hidden}) if hidden else text
 
 
+def visible_json(text: str) -> str:
+    """The same for JSON, where a character and its escape mean the same."""
+    hidden = hidden_in(text)
+    return text.translate({ord(character): _escape(character) for character in hidden}) if hidden else text
+
+
+def _escape(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
+
+
 def inline(text: str, length: int = 300) -> str:
     """Text on one line, with all Markdown escaped."""
     line = " ".join(visible(text).split())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from holdfast.core import concepts, timestamps
 from holdfast.core.codec import Event
-from holdfast.core.text import one_line
+from holdfast.core.text import both_ends, excerpt, one_line
 from holdfast.errors import HoldfastError
 from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.views import parts
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 PROMPT_LENGTH = 200
 OUTPUT_LENGTH = 300
+ACTION_LENGTH = 600
+WORDS_LENGTH = 8_000
+"""Characters of a prompt or of a final message that the log keeps: its beginning and its end."""
 SUMMARY_LENGTH = 8_000
 TWICE_MS = 5_000
 """The same words within this time are one event that was reported twice."""
@@ -42,14 +45,15 @@ def _commit(session: Session, rule: Rule, op: str | None) -> bool:
 
 
 def prompted(session: Session, text: str, now: int, op: str | None) -> bool:
-    """Record the first line of a prompt."""
-    line = first_line(text, PROMPT_LENGTH)
+    """Record a prompt."""
+    words = both_ends(text.strip(), WORDS_LENGTH)
+    shown = excerpt(words, concepts.message.LONG)
 
     def rule(state: dict[str, Any], mint: Any) -> list[Event]:
         recent = state["messages"]["recent"]
-        if op is None and recent and recent[-1]["text"] == line and _just_now(recent[-1]["at"], now):
+        if op is None and recent and recent[-1]["text"] == shown and _just_now(recent[-1]["at"], now):
             raise _NoNews
-        return concepts.message.add(state, "user", line)
+        return concepts.message.add(state, "user", words)
 
     return _commit(session, rule, op)
 
@@ -65,8 +69,9 @@ def _just_now(at: str, now: int) -> bool:
 
 
 def stopped(session: Session, message: str, in_flight: tuple[str, ...], op: str | None) -> bool:
-    """Record what an agent did last, and what it left running."""
-    action = first_line(message, OUTPUT_LENGTH)
+    """Record an agent's final message, and what it left running."""
+    words = both_ends(message.strip(), WORDS_LENGTH)
+    action = " ".join(both_ends(words, ACTION_LENGTH).split())
     if running := [one_line(task, 80) for task in in_flight if task.strip()]:
         action = f"{action or 'the turn ended'}; still running: {', '.join(running[:5])}"
     if not action:
@@ -76,7 +81,8 @@ def stopped(session: Session, message: str, in_flight: tuple[str, ...], op: str 
         recovery = state["recovery"]
         if recovery["last_action"] == action and recovery["last_agent"] == session.workspace.by:
             raise _NoNews
-        return concepts.session.stop(action)
+        said = concepts.message.add(state, "assistant", words) if words else []
+        return [*said, *concepts.session.stop(action)]
 
     return _commit(session, rule, op)
 

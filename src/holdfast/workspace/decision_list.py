@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from holdfast.core import anchors, validation
 from holdfast.core.codec import Commit
-from holdfast.core.concepts.decision import is_choice
+from holdfast.core.concepts.decision import announced_with, exit_code_of, is_choice
 from holdfast.core.stream import PROJECT, last_part, owner
 from holdfast.store.protocol import archive_of
 from holdfast.typed import TYPE_CHECKING, Any, Record
@@ -30,11 +30,14 @@ class Wanted(Record):
     until: str | None = None
     text: str | None = None
     """In lower case."""
+    once: str | None = None
 
     def takes(self, entry: Entry) -> bool:
         """Whether a decision is wanted."""
         if self.status is not None and self.status != entry["status"]:
             return self.status == "settled" and entry["status"] == "failed"
+        if self.once is not None and entry["once"] != self.once:
+            return False
         if self.by is not None and entry["by"] != self.by:
             return False
         if (self.since is not None and entry["at"] < self.since) or (
@@ -111,6 +114,8 @@ def _made(data: Entry, commit: Commit) -> Entry:
         "settled_at": None,
         "settled_by": None,
         "rivals": [],
+        **dict.fromkeys(("done_when", "recovery", "once", "exit_code")),
+        **announced_with(data),
     }
 
 
@@ -125,6 +130,7 @@ def _settled(entry: Entry, data: Entry, commit: Commit) -> None:
         "ok": data["ok"],
         "settled_at": commit.at,
         "settled_by": commit.by,
+        **exit_code_of(data),
     }
     if entry["outcome"] is None:
         entry.update(outcome, status="settled" if data["ok"] else "failed")

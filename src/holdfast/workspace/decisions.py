@@ -7,7 +7,7 @@ from types import TracebackType
 
 from holdfast.core import concepts
 from holdfast.errors import Usage
-from holdfast.typed import TYPE_CHECKING
+from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.workspace.receipt import Receipt
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ class DecisionCommands(Base):
         risk: str | None = None,
         supersedes: str | None = None,
         at: Iterable[str] = (),
+        done_when: str | None = None,
+        recovery: str | None = None,
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
@@ -41,6 +43,11 @@ class DecisionCommands(Base):
         needs no outcome. ``loop``, ``task`` and ``risk`` name what it is about; ``supersedes`` the decision that it
         replaces. ``at`` names the places that it is about: ``src/db.py:40-60``, ``commit:…``, ``branch:…``,
         ``package:name@version`` or a URL.
+
+        ``done_when`` says how to see that the action was done: ``file:PATH``, ``git-tag:NAME``, ``git-branch:NAME``,
+        ``commit:ID`` or ``port:N``. ``recovery`` says what may be done if its outcome stays unknown: ``read-only`` and
+        ``idempotent`` actions can be repeated, ``check-first`` after a look, ``never`` not at all. Either announces
+        an action.
         """
         others, places = list(alternatives), self.anchored(at)
         links = {"loop": loop, "task": task, "risk": risk}
@@ -56,24 +63,20 @@ class DecisionCommands(Base):
                 links=links,
                 supersedes=supersedes,
                 at=places,
+                done_when=done_when,
+                recovery=recovery,
             ),
             op=op,
             expect=expect,
         )
 
-    def _announce(
-        self,
-        text: str,
-        because: str,
-        action: str | None,
-        alternatives: list[str],
-        revisit_when: str | None,
-        op: str | None,
+    def announce(
+        self, text: str, because: str, action: str | None, *, op: str | None = None, **more: Any
     ) -> Receipt:
-        """A decision whose action is the block of code that follows, named or not."""
+        """Internal: a decision whose action follows at once, named or not."""
         return self.commit(
             lambda state, mint: concepts.decision.decide(
-                state, mint, text, because, action, alternatives, revisit_when, announced=True
+                state, mint, text, because, action, announced=True, **more
             ),
             op=op,
         )
@@ -84,12 +87,18 @@ class DecisionCommands(Base):
         outcome: str,
         *,
         ok: bool = True,
+        exit_code: int | None = None,
         op: str | None = None,
         expect: int | None = None,
     ) -> Receipt:
-        """Record how a decision turned out; a choice needs no outcome, but can have one."""
+        """Record how a decision turned out; a choice needs no outcome, but can have one.
+
+        ``exit_code`` is that of the command that was run.
+        """
         return self.commit(
-            lambda state, mint: concepts.decision.settle(state, decision, outcome, ok), op=op, expect=expect
+            lambda state, mint: concepts.decision.settle(state, decision, outcome, ok, exit_code),
+            op=op,
+            expect=expect,
         )
 
     def acting(
@@ -100,6 +109,8 @@ class DecisionCommands(Base):
         action: str | None = None,
         alternatives: Iterable[str] = (),
         revisit_when: str | None = None,
+        done_when: str | None = None,
+        recovery: str | None = None,
         op: str | None = None,
     ) -> Acting:
         """A ``with`` block for an action: the decision is durable before it, the outcome is recorded after it.
@@ -108,7 +119,20 @@ class DecisionCommands(Base):
         dies in the block, the decision stays unsettled, and ``recover`` lists it.
         """
         others = list(alternatives)
-        return Acting(self, lambda: self._announce(text, because, action, others, revisit_when, op))
+
+        def decide() -> Receipt:
+            return self.announce(
+                text,
+                because,
+                action,
+                op=op,
+                alternatives=others,
+                revisit_when=revisit_when,
+                done_when=done_when,
+                recovery=recovery,
+            )
+
+        return Acting(self, decide)
 
 
 class Acting:

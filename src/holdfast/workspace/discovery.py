@@ -20,14 +20,21 @@ FOLDER = ".state"
 HANDOFF = "handoff/latest.md"
 
 
-def find(start: str) -> str:
-    """The workspace folder at or above ``start``; the search ends at the root of the git repository."""
+def find(start: str, *, told: bool = False) -> str:
+    """The workspace folder at or above ``start``; the search ends at the root of the git repository.
+
+    A workspace that somebody else may have put there is not taken, unless it is in ``start`` itself and the caller was
+    ``told`` so: its standing orders would reach the agent, and its owner would read what is written.
+    """
     folder = os.path.abspath(start)
     while True:
         candidate = os.path.join(folder, FOLDER)
         try:
-            mode = posix.stat(candidate).st_mode
+            found = posix.stat(candidate)
+            mode = found.st_mode
             if stat.S_ISDIR(mode):
+                if not told or folder != os.path.abspath(start):
+                    _check_owner(start, folder, candidate, found)
                 return candidate
             raise Forbidden(
                 f"{candidate} is {'a link' if stat.S_ISLNK(mode) else 'not a folder'}; nothing was read or changed.",
@@ -43,6 +50,35 @@ def find(start: str) -> str:
         if _exists(os.path.join(folder, ".git")) or parent == folder:
             raise NoWorkspace(f"There is no workspace at or above {os.path.abspath(start)}.")
         folder = parent
+
+
+def _check_owner(start: str, folder: str, candidate: str, found: os.stat_result) -> None:
+    """Refuse a workspace of another user, and one in a parent folder that everybody can write to."""
+    me = os.geteuid()
+    if found.st_uid not in (me, 0) and not (
+        me == 0 and found.st_uid == posix.stat(os.path.abspath(start)).st_uid
+    ):
+        reason = "belongs to another user"
+    elif folder != os.path.abspath(start) and _is_open_to_all(folder, found, me):
+        reason = "is in a folder that every user can write to"
+    else:
+        return
+    raise NoWorkspace(
+        f"{candidate} {reason}, so it was not used.",
+        hint=Hint(
+            "To use it all the same, name it with --workspace or HOLDFAST_URL; for a workspace of your own, run ",
+            Use("init"),
+            ".",
+        ),
+    )
+
+
+def _is_open_to_all(folder: str, found: os.stat_result, me: int) -> bool:
+    """Whether anybody could have put a workspace into a folder. Where only owners can remove, its owner has."""
+    mode = posix.stat(folder).st_mode
+    if not mode & stat.S_IWOTH or _exists(os.path.join(folder, ".git")):
+        return False  # in a repository, the owner of the workspace was checked
+    return not (mode & stat.S_ISVTX and found.st_uid == me)
 
 
 class Surroundings(Record):

@@ -22,10 +22,21 @@ _FILE_CAP = 8_000_000
 def unsettled(workspace: Workspace) -> list[Entry]:
     """Every decision with no outcome, over all sessions and the project, oldest first."""
     found: list[Entry] = []
-    for stream in [*workspace.store.streams("sessions/"), *workspace.store.streams(PROJECT)]:
+    streams = _with_open_decisions(workspace)
+    if streams is None:
+        streams = [*workspace.store.streams("sessions/"), *workspace.store.streams(PROJECT)]
+    for stream in streams:
         for decision in Handle(workspace, stream).peek().state["decisions"]["open"].values():
             found.append({**decision, "session": last_part(stream), "user": owner(stream)})
     return sorted(found, key=lambda decision: str(decision["commit"]))
+
+
+def _with_open_decisions(workspace: Workspace) -> list[str] | None:
+    """The streams with unsettled decisions, as the index knows them; None if it cannot know all."""
+    try:
+        return workspace.index.streams_with("decisions", "open")
+    except HoldfastError:
+        return None
 
 
 def backlog(project: Project) -> list[Entry]:

@@ -145,8 +145,10 @@ class Handle:
 
         Events that no rule has to check can be passed directly.
         """
-        if op is not None and not (isinstance(op, str) and 0 < len(op) <= _OP_CAP):
-            raise Usage(f"An operation id is a text of 1 to {_OP_CAP} characters.")
+        if op is not None and not (
+            isinstance(op, str) and 0 < len(op) <= _OP_CAP and validation.is_one_line(op)
+        ):
+            raise Usage(f"An operation id is one line of 1 to {_OP_CAP} characters.")
         if self._update is not None:
             return self._deferred(self._update, rule, op)
         return self._append(rule, op, expect)
@@ -304,6 +306,35 @@ class Handle:
 
     def _lines(self, *, newest_first: bool = False) -> Iterable[bytes]:
         return self.workspace.store.read(self.stream, None, newest_first=newest_first).lines
+
+    def search(
+        self,
+        words: str = "",
+        *,
+        kind: str | Iterable[str] = (),
+        by: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        status: str | None = None,
+        path: str | None = None,
+        limit: int = 20,
+    ) -> models.SearchResult:
+        """The best matches in this stream; see ``Workspace.search``, which looks into all of them."""
+        from holdfast.workspace.searching import find, result_of
+
+        found = find(
+            self.workspace,
+            words,
+            self.stream,
+            kind=kind,
+            by=by,
+            since=since,
+            until=until,
+            status=status,
+            path=path,
+            limit=limit,
+        )
+        return result_of(found)
 
     def anchored(self, at: Iterable[str]) -> list[dict[str, Any]]:
         """Internal: the anchors that texts name, as they are now."""

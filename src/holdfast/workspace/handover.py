@@ -7,12 +7,14 @@ from holdfast.errors import HoldfastError, Unavailable
 from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING, Any, Record
 from holdfast.views import parts, seal
+from holdfast.workspace import reads
 from holdfast.workspace.alerts import alerts
 from holdfast.workspace.discovery import HANDOFF
 from holdfast.workspace.project_files import CONTINUE, ProjectFolder, project_folder_of
 
 if TYPE_CHECKING:
     from holdfast.views.brief import Brief
+    from holdfast.views.brief_sections import Known
     from holdfast.workspace.handle import Handle, Receipt
     from holdfast.workspace.session import Session
     from holdfast.workspace.workspace import Workspace
@@ -31,26 +33,40 @@ class Handover(Record):
     """Files that could not be updated, and why. The handoff itself is committed."""
 
 
-def make_brief(session: Session, budget: int | None = None) -> Brief:
-    """The brief from which a new agent can continue."""
+def make_brief(session: Session, budget: int | None = None, *, shown: str = "") -> Brief:
+    """The brief from which a new agent can continue; without standing orders that are in ``shown``, which the agent
+    has already."""
     from holdfast.core.tokens import estimate
     from holdfast.views import brief
+    from holdfast.workspace.recall import known_for
 
-    working_set = session.peek()
-    return brief.brief(
-        working_set.state,
-        project_state(session.workspace),
+    known = known_for(session, shown)
+    packet = brief.brief(
+        session.peek().state,
+        known,
         count=estimate,
         budget=brief.DEFAULT if budget is None else budget,
         alerts=alerts(session),
     )
+    reads.count(session.workspace, _told(known, packet.text))
+    return packet
+
+
+def _told(known: Known, text: str) -> list[tuple[str, str]]:
+    """The records of other streams that a brief shows."""
+    project = (parts.opened(known.project, "facts"), parts.opened(known.project, "orders"))
+    own = [(PROJECT, entry["id"]) for entries in project for entry in entries if f"- {entry['id']} " in text]
+    return own + [(entry["stream"], entry["id"]) for entry in known.recalled if f" {entry['id']} of " in text]
 
 
 def project_state(workspace: Workspace) -> dict[str, Any]:
-    """The state of the project's stream."""
+    """The state of the project's stream. Orders from others that nobody here has accepted are apart (``offered``)."""
+    from holdfast.workspace.accepted import sorted_orders
     from holdfast.workspace.handle import Handle
 
-    return Handle(workspace, PROJECT).peek().state
+    state = Handle(workspace, PROJECT).peek().state
+    ours, offered = sorted_orders(workspace, state)
+    return {**state, "orders": {**state["orders"], "open": ours}, "offered": {"open": offered}}
 
 
 def hand_off(

@@ -164,14 +164,26 @@ class SharedFolder:
 
     def held(self, name: str) -> Hold:
         """Hold a kernel lock while several records change; the kernel releases it when the holder dies."""
-        path = self._at(f"{name}.lock")
-        try:
-            fd = self._fs.open(path, os.O_RDWR | os.O_CREAT)
-        except FileNotFoundError:
-            durable.make_folders(self._fs, os.path.dirname(path))
-            fd = self._fs.open(path, os.O_RDWR | os.O_CREAT)
+        fd = self._lock_file(name)
         self._fs.lock(fd, LOCK_EX)
         return Hold(self._fs, fd)
+
+    def try_held(self, name: str) -> Hold | None:
+        """Hold a kernel lock that nobody has; None if somebody has it."""
+        fd = self._lock_file(name)
+        if self._fs.try_lock(fd):
+            return Hold(self._fs, fd)
+        self._fs.close(fd)
+        return None
+
+    def _lock_file(self, name: str) -> int:
+        path = self._at(f"{name}.lock")
+        try:
+            fd = durable.open_lock(self._fs, path)
+        except FileNotFoundError:
+            durable.make_folders(self._fs, os.path.dirname(path))
+            fd = durable.open_lock(self._fs, path)
+        return fd
 
 
 class Hold:
@@ -180,6 +192,10 @@ class Hold:
     def __init__(self, fs: FileSystem, fd: int) -> None:
         self._fs = fs
         self._fd = fd
+
+    def fileno(self) -> int:
+        """The open file that holds it: a child process that inherits this holds the lock too."""
+        return self._fd
 
     def __enter__(self) -> None:
         return

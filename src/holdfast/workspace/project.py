@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from holdfast.core import concepts
+from holdfast.core import collection, concepts
+from holdfast.core.codec import Event
+from holdfast.errors import Forbidden, HoldfastError
 from holdfast.typed import TYPE_CHECKING, Any
+from holdfast.workspace import accepted
 from holdfast.workspace.decisions import DecisionCommands
-from holdfast.workspace.handle import Handle
+from holdfast.workspace.handle import Handle, Rule
 from holdfast.workspace.model_builders import build
 from holdfast.workspace.reading import ProjectReading, ProjectState, Reading
 from holdfast.workspace.receipt import Receipt
@@ -18,6 +21,16 @@ if TYPE_CHECKING:
 
 class Project(DecisionCommands, Handle, ProjectReading, Reading):
     """Backlog, standing orders, controls, facts and decisions of a workspace. It may be shared by threads."""
+
+    def _append(self, rule: Rule | list[Event], op: str | None, expect: int | None) -> Receipt:
+        """Append; an order that is given here applies here."""
+        receipt = super()._append(rule, op, expect)
+        if receipt.id.startswith("SO-") and accepted.is_needed(self.workspace):
+            try:
+                accepted.accept(self.workspace, [receipt.commit])
+            except HoldfastError:
+                pass  # the order is stored; a person can accept it like one from others
+        return receipt
 
     def add_item(
         self,
@@ -73,6 +86,18 @@ class Project(DecisionCommands, Handle, ProjectReading, Reading):
     def order(self, text: str, *, op: str | None = None, expect: int | None = None) -> Receipt:
         """Add a standing order: it is active in every session until it is lifted."""
         return self.commit(lambda state, mint: concepts.order.give(state, mint, text), op=op, expect=expect)
+
+    def accept(self, order_id: str) -> str:
+        """Let a standing order from another clone apply here; returns its id. Only a person can do that."""
+        if self.workspace.origin != "human":
+            raise Forbidden(
+                "Only a person can accept an order from others; nothing was changed.",
+                hint="Ask the user to run it.",
+            )
+        order = collection.find(self.peek().state, "orders", order_id, "standing order")
+        if accepted.is_needed(self.workspace):
+            accepted.accept(self.workspace, [order["commit"]])
+        return str(order["id"])
 
     def lift(
         self, order_id: str, reason: str | None = None, *, op: str | None = None, expect: int | None = None

@@ -127,6 +127,8 @@ def prune(workspace: Workspace, policy: Policy) -> list[ArchivedSession]:
         except HoldfastError as error:
             raise error.after("The archive is not pruned, or not wholly:") from error
         stayed |= {(kept.user, kept.session) for kept in changed}
+    if going:
+        workspace.index.delete()  # no file may keep what was removed, and deleted rows leave traces
     return [k._replace(reason="") if (k.user, k.session) in stayed else k for k in report]
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable
 from functools import lru_cache
 
-from holdfast.core import codec, concepts, ids, timestamps
+from holdfast.core import codec, concepts, ids, timestamps, validation
 from holdfast.core.hashing import blake2b
 from holdfast.core.ids import checked_name
 from holdfast.core.stream import PROJECT, last_part, owner, session_stream, user_stream
@@ -31,10 +32,11 @@ from holdfast.workspace.session import Session
 from holdfast.workspace.thread_lock import ThreadLock
 
 if TYPE_CHECKING:
+    from holdfast.index.index import Index
     from holdfast.workspace.attachments import Attachments
     from holdfast.workspace.choose import Choice
     from holdfast.workspace.discovery import Surroundings
-    from holdfast.workspace.models import Decided, Unsettled
+    from holdfast.workspace.models import Decided, SearchResult, Unsettled
     from holdfast.workspace.person import Person
     from holdfast.workspace.presence import Lease, Presence
     from holdfast.workspace.project import Project
@@ -79,7 +81,7 @@ def open_workspace(
     if not target:
         target = discovery.find(os.getcwd())
     elif not is_url(target) and os.path.basename(os.path.normpath(target)) != discovery.FOLDER:
-        target = discovery.find(target)
+        target = discovery.find(target, told=True)
     # The repository around the workspace names the user; for a database, the one around the current folder.
     around = discovery.around(os.getcwd() if is_url(target) else os.path.dirname(os.path.abspath(target)))
     name = user or discovery.user_name(environment, around.repository)
@@ -125,13 +127,24 @@ class Workspace:
         self.new_key: bytes | None = None
         self.written = ""
         """The stream of the last commit of this process; empty if there is none."""
-        self.by = str(secrets_filter.passed_value(self, checked_text(by, "actor", cap=NAME_CAP), "actor")[0])
+        actor = secrets_filter.passed_value(self, checked_text(by, "actor", cap=NAME_CAP), "actor")[0]
+        self._by = validation.without_controls(str(actor))
         self._stale: dict[str, Handle] = {}
         self._published = 0
         self._publishing = ThreadLock()
         """Held by the thread that writes views. Acquired before the locks of working sets."""
         self._presence: Presence | None = None
         self._faults: list[Fault] = []
+        self._index: Index | None = None
+
+    @property
+    def by(self) -> str:
+        """The actor in every commit. One line: control characters become spaces."""
+        return self._by
+
+    @by.setter
+    def by(self, name: str) -> None:
+        self._by = validation.without_controls(name)
 
     @property
     def where(self) -> str:
@@ -351,8 +364,58 @@ class Workspace:
 
     # -- across sessions ----------------------------------------------------------------------------------
 
+    @property
+    def index(self) -> Index:
+        """Internal: the read model over all streams."""
+        if self._index is None:
+            from holdfast.index.index import Index
+
+            self._index = Index(self.store, wall_clock)
+        return self._index
+
+    def search(
+        self,
+        words: str = "",
+        *,
+        kind: str | Iterable[str] = (),
+        session: str | None = None,
+        user: str | None = None,
+        by: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        status: str | None = None,
+        path: str | None = None,
+        limit: int = 20,
+    ) -> SearchResult:
+        """The best matches over all sessions, live and archived, the project and its users.
+
+        All words must be there, whole or as the beginning of a word; "quoted words" in this order. ``kind`` is one or
+        several of decision, task, note, fact and so on; ``since`` and ``until`` are timestamps or ages such as 7d;
+        ``path`` is a file that the text names.
+        """
+        from holdfast.workspace.searching import find, result_of
+
+        found = find(
+            self,
+            words,
+            self.session(session).stream if session is not None else None,
+            kind=kind,
+            user=user,
+            by=by,
+            since=since,
+            until=until,
+            status=status,
+            path=path,
+            limit=limit,
+        )
+        return result_of(found)
+
     def recover(self) -> list[Unsettled]:
-        """Every decision with no outcome, over all sessions and the project, oldest first."""
+        """Every decision with no outcome, over all sessions and the project, oldest first.
+
+        Each says whether it looks done, by what its ``done_when`` names.
+        """
+        from holdfast.workspace.conditions import judged
         from holdfast.workspace.entries import unsettled
         from holdfast.workspace.model_builders import build
         from holdfast.workspace.models import Decision, Unsettled
@@ -361,8 +424,10 @@ class Workspace:
             Unsettled(
                 session=f"{entry['user']}/{entry['session']}" if entry["user"] else "",
                 decision=build(Decision, entry),
+                status=entry["status"],
+                seen=entry["seen"],
             )
-            for entry in unsettled(self)
+            for entry in judged(self, unsettled(self))
         ]
 
     def decisions(
@@ -498,6 +563,8 @@ class Workspace:
     def close(self) -> None:
         """Write the views of changed sessions, and close the store."""
         self.publish()
+        if self._index is not None:
+            self._index.close()
         self.store.close()
 
     def __enter__(self) -> Self:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 from holdfast.core import anchors, collection, short_ids
 from holdfast.core.codec import Commit, Event
-from holdfast.core.text import checked_text, checked_texts, excerpt, one_line
+from holdfast.core.text import EXCERPT, NAME_CAP, checked_text, checked_texts, excerpt, one_line
 from holdfast.errors import Hint, NotFound, Refused, Use
 from holdfast.typed import Any
 
@@ -23,6 +23,11 @@ CLOSED = 25
 RIVALS = 10
 LINKS = {"loop": ("loops", "LOOP"), "task": ("tasks", "T"), "risk": ("risks", "R")}
 """What a decision can link to: the part of the state, and the prefix of its ids."""
+RECOVERY = ("read-only", "idempotent", "check-first", "never")
+"""What may be done with an action whose outcome is unknown: it can be repeated (``read-only`` changes nothing,
+``idempotent`` the same once or twice), only after a look at the world, or never."""
+_HEAD = 100
+_LAST_EXIT_CODE = 255
 
 
 def blank() -> dict[str, Any]:
@@ -48,6 +53,7 @@ def _made(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
         "by": commit.by,
         "origin": commit.origin,
         "commit": commit.id,
+        **announced_with(data),
     }
     if is_choice(data):
         decisions["chosen"] += 1
@@ -66,6 +72,40 @@ def is_choice(data: dict[str, Any]) -> bool:
     return data.get("choice") is True and not data.get("action")
 
 
+def announced_with(data: dict[str, Any]) -> dict[str, Any]:
+    """What a ``decision.made`` says about its action: ``done_when``, ``recovery`` and ``once``, those that it has.
+
+    A log can come from anywhere: what is not of the closed sets is left out.
+    """
+    found: dict[str, Any] = {}
+    if "done_when" in data:
+        from holdfast.core import conditions
+
+        try:
+            found["done_when"] = conditions.checked(data["done_when"], conditions.TYPED.values())
+        except Refused:
+            pass
+    if data.get("recovery") in RECOVERY:
+        found["recovery"] = data["recovery"]
+    if isinstance(data.get("once"), str) and 0 < len(data["once"]) <= NAME_CAP:
+        found["once"] = data["once"]
+    return found
+
+
+def exit_code_of(data: dict[str, Any]) -> dict[str, int]:
+    """The ``exit_code`` of a ``decision.settled``, if it has one."""
+    code = data.get("exit_code")
+    return {"exit_code": code} if type(code) is int and 0 <= code <= _LAST_EXIT_CODE else {}
+
+
+def _ends(text: str) -> str:
+    """The first line of a command's outcome and the end of its output: that is where its point is."""
+    if len(text) <= EXCERPT:
+        return text
+    head = text.partition("\n")[0][:_HEAD]
+    return f"{head}\n… {text[len(head) - EXCERPT :].lstrip()}"
+
+
 def _close(decisions: dict[str, Any], entry: dict[str, Any]) -> None:
     decisions["closed"].append({**entry, "rivals": []})
     del decisions["closed"][:-CLOSED]
@@ -81,11 +121,13 @@ def _supersede(decisions: dict[str, Any], older: str, newer: str) -> None:
 
 def _settled(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
     decisions = state["decisions"]
+    exit_code = exit_code_of(data)
     outcome = {
-        "outcome": excerpt(data["outcome"]),
+        "outcome": _ends(data["outcome"]) if exit_code else excerpt(data["outcome"]),
         "ok": data["ok"],
         "settled_at": commit.at,
         "settled_by": commit.by,
+        **exit_code,
     }
     decision = decisions["open"].pop(data["id"], None)
     if decision is not None:
@@ -127,13 +169,18 @@ def decide(
     supersedes: str | None = None,
     announced: bool = False,
     at: list[anchors.Anchor] | None = None,
+    done_when: str | None = None,
+    recovery: str | None = None,
+    once: str | None = None,
 ) -> list[Event]:
     """Record a decision; with an ``action``, before that is carried out.
 
     Without an action it is a choice, unless an action is ``announced`` all the same. ``links`` names what it is
     about (``loop``, ``task``, ``risk``), ``supersedes`` the decision it replaces, ``at`` the places it is about.
+    ``done_when``, ``recovery`` and ``once`` speak of an action, and so announce one.
     """
-    choice = action is None and not announced
+    about_action = _about_action(done_when, recovery, once)
+    choice = action is None and not announced and not about_action
     if not choice and len(state["decisions"]["open"]) >= MAX_OPEN:
         raise Refused(
             f"{MAX_OPEN:,} decisions are unsettled; nothing was written.",
@@ -159,10 +206,30 @@ def decide(
     if choice:
         data["choice"] = True
     anchors.put(data, at or [])
-    return [Event("decision.made", data)]
+    return [Event("decision.made", data | about_action)]
 
 
-def settle(state: dict[str, Any], short_id: str, outcome: str, ok: bool = True) -> list[Event]:
+def _about_action(done_when: str | None, recovery: str | None, once: str | None) -> dict[str, Any]:
+    data: dict[str, Any] = {}
+    if done_when is not None:
+        from holdfast.core import conditions
+
+        data["done_when"] = conditions.typed(done_when)
+    if recovery is not None:
+        if recovery not in RECOVERY:
+            raise Refused(
+                f"The recovery class must be one of {', '.join(RECOVERY)}, not {str(recovery)[:40]!r}; "
+                "nothing was written."
+            )
+        data["recovery"] = recovery
+    if once is not None:
+        data["once"] = checked_text(once, "key", cap=NAME_CAP)
+    return data
+
+
+def settle(
+    state: dict[str, Any], short_id: str, outcome: str, ok: bool = True, exit_code: int | None = None
+) -> list[Event]:
     """Record the outcome of a decision; a choice needs none, and can have one."""
     decisions = state["decisions"]
     short_id = short_ids.whole(state, short_id)
@@ -180,6 +247,9 @@ def settle(state: dict[str, Any], short_id: str, outcome: str, ok: bool = True) 
                 ) from None
         else:
             raise
-    return [
-        Event("decision.settled", {"id": full, "outcome": checked_text(outcome, "outcome"), "ok": bool(ok)})
-    ]
+    data = {"id": full, "outcome": checked_text(outcome, "outcome"), "ok": bool(ok)}
+    if exit_code is not None:
+        if not exit_code_of({"exit_code": exit_code}):
+            raise Refused(f"An exit code must be a number from 0 to {_LAST_EXIT_CODE}; nothing was written.")
+        data["exit_code"] = exit_code
+    return [Event("decision.settled", data)]

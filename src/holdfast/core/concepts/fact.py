@@ -5,23 +5,17 @@ A check says what must be true of the world for the fact to hold. It is data and
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
-from holdfast.core import anchors, collection
+from holdfast.core import anchors, collection, conditions
 from holdfast.core.codec import Commit, Event
-from holdfast.core.paths import IN_SESSION, checked_path
-from holdfast.core.text import NAME_CAP, checked_text, excerpt, one_line
+from holdfast.core.text import checked_text, excerpt, one_line
 from holdfast.errors import Hint, Refused, Use
 from holdfast.typed import Any
 
 EVENTS = {"fact.added": 1, "fact.dropped": 1}
 STEPS: dict[Any, Any] = {}
 MOST = 500
-
-_COMMIT = re.compile(r"[0-9a-f]{7,64}")
-_HASH = re.compile(r"[0-9a-f]{64}")
-_NOT_IN_BRANCH = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|\.lock(/|$)|(^|/)\.|^[-/]|[/.]$")
 
 
 def blank() -> dict[str, Any]:
@@ -48,53 +42,13 @@ HEADLINES = {
 }
 
 
-def _project_path(value: object) -> str:
-    path = checked_path(value)
-    if path.startswith(IN_SESSION):
-        raise Refused("The path of a fact must be relative to the project's folder; nothing was written.")
-    return path
-
-
-def _branch(value: object) -> str:
-    name = checked_text(value, "branch", cap=NAME_CAP)
-    if _NOT_IN_BRANCH.search(name):
-        raise Refused(f"{name[:80]!r} is not the name of a branch; nothing was written.")
-    return name
-
-
-def _commit(value: object) -> str:
-    name = checked_text(value, "commit", cap=NAME_CAP)
-    if not _COMMIT.fullmatch(name):
-        raise Refused("A commit must be 7 to 64 hex digits; nothing was written.")
-    return name
-
-
-def _file_hash(value: object) -> dict[str, str]:
-    if not isinstance(value, dict) or set(value) != {"path", "hash"}:
-        raise Refused('The check file-hash needs {"path": …, "hash": …}; nothing was written.')
-    if not isinstance(value["hash"], str) or not _HASH.fullmatch(value["hash"]):
-        raise Refused(
-            "The hash of a file must be its SHA-256 as 64 lower-case hex digits; nothing was written."
-        )
-    return {"path": _project_path(value["path"]), "hash": value["hash"]}
-
-
-CHECKS: dict[str, Callable[[object], Any]] = {
-    "branch-exists": _branch,
-    "commit-exists": _commit,
-    "file-exists": _project_path,
-    "file-hash": _file_hash,
-    "file-missing": _project_path,
-}
-"""Each kind of check and its validator."""
+CHECKS = ("branch-exists", "commit-exists", "file-exists", "file-hash", "file-missing")
+"""The kinds of conditions that a fact can have as its check."""
 
 
 def checked_check(check: object) -> dict[str, Any]:
-    """``check`` in normal form, if it is one of the closed set: an object with one kind and its value."""
-    if not isinstance(check, dict) or len(check) != 1 or next(iter(check)) not in CHECKS:
-        raise Refused(f"A check must be an object with one of {', '.join(CHECKS)}; nothing was written.")
-    kind, value = next(iter(check.items()))
-    return {kind: CHECKS[kind](value)}
+    """``check`` in normal form, if it is one of the closed set."""
+    return conditions.checked(check, CHECKS)
 
 
 def add(

@@ -43,7 +43,7 @@ def _added(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
 def entry(data: dict[str, Any], commit: Commit) -> dict[str, Any]:
     """A message as stored in the state."""
     message = {"role": data["role"], "text": excerpt(data["text"], LONG), "at": commit.at, "by": commit.by}
-    message |= {key: data[key] for key in ("tool", "file", "size", "hash") if key in data}
+    message |= {key: data[key] for key in ("tool", "file", "size", "hash") if data.get(key) is not None}
     return {**message, "origin": commit.origin, "commit": commit.id}
 
 
@@ -64,7 +64,7 @@ def _summarized(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> 
 FOLDS = {"message.added": _added, "messages.summarized": _summarized}
 HEADLINES = {
     "message.added": lambda data: (
-        f"Message by {one_line(data['role'])}{' ' + one_line(data['tool'], 60) if 'tool' in data else ''}: "
+        f"Message by {one_line(data['role'])}{' ' + one_line(data['tool'], 60) if data.get('tool') else ''}: "
         f"{one_line(data['text'], 80)}"
     ),
     "messages.summarized": lambda data: (

@@ -9,7 +9,8 @@ from __future__ import annotations
 from functools import cache
 from hashlib import blake2b
 
-from holdfast.core.secrets.kinds import Kind, compiled, kinds
+from holdfast.core.secrets.kind import Kind, compiled
+from holdfast.core.secrets.kinds import kinds
 from holdfast.typed import Any, Record
 
 MIN_KEY = 16

@@ -1,29 +1,23 @@
-"""The rules: each kind of secret, and how to tell a real one from a placeholder or an ordinary word.
+"""The rules: each kind of secret.
 
 Every kind has needles: literal strings, one of which occurs in every instance. A text without a needle costs a
 substring search and no regular expression. Patterns run only where a needle was found, so they need no left boundary.
 They must stay linear: an unbounded run is possessive, and either nothing after it can fail or it cannot start again
 inside itself.
-
-Ignored on purpose: documentation examples that say so (``…EXAMPLE``), values of one repeated character,
-words joined by dashes, references such as ``${TOKEN}`` and ``<token>``, bare UUIDs even after a word like
-``token``, and values of digits only.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from functools import cache
 
-ALNUM = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+from holdfast.core.secrets.kind import ALNUM, UUID, VALUE, Kind, is_key_block, is_password, is_random
+from holdfast.core.secrets.logins import logins
+
 _URL64 = ALNUM + "-_"
 _BASE64 = ALNUM + "-_+/"
 _END = r"(?![A-Za-z0-9])"
 _END64 = r"(?![A-Za-z0-9_-])"
-_UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
-_IS = r"""["'`\]]{0,2}[ \t]{0,3}(?::=|=>|==?|:)[ \t]{0,3}\\?["'`]?"""
-_VALUE = r"""([^\s"'`,;&=<>(){}\[\]$\\|]{8,512}+={0,2})"""
+_IS = r"""["'`\]]{0,2}[ \t]{0,3}(?::=|=>|==?|:|(?<=["']),(?=[ \t]{0,3}["']))[ \t]{0,3}\\?["'`]?"""
 _PEM_HEAD = r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _PEM_BODY = r"(?:[^-]|-(?!----))*+-{5,6}END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _PEM_CUT = r"(?:[A-Za-z0-9+/=\s]|\\[nr]){40,}+"  # the end of the block is missing
@@ -34,137 +28,6 @@ _DATABASES = (
     "mongodb+srv redis rediss valkey amqp amqps mssql sqlserver clickhouse cockroachdb oracle neo4j "
     "neo4j+s bolt nats kafka ldap ldaps "
 )
-
-_WORD = r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+"
-_SAYS_SO = (
-    *(
-        "example",
-        "placeholder",
-        "changeme",
-        "change-me",
-        "change_me",
-        "redacted",
-        "dummy",
-        "xxxx",
-        "your-",
-        "your_",
-    ),
-    *(
-        "-here",
-        "_here",
-        "***",
-        "...",
-        "insert-",
-        "insert_",
-        "not-a-real",
-        "fake-",
-        "fake_",
-        "sample-",
-        "sample_",
-    ),
-    *("123456789", "notreal"),
-)
-_DULL_PASSWORDS = (
-    " pass passwd password pwd secret user username postgres root admin guest test testing example "
-    "changeme token xxx foo bar baz mypassword yourpassword pw key apikey api_key hunter2 mysql redis "
-    "rabbitmq minio none null mypass dbpass db_password db_pass app p w s3cr3t x y z abc 123 1234 12345 "
-    "123456 ... … *** **** "
-)
-
-
-@cache
-def compiled(pattern: str, fold: bool = False) -> re.Pattern[str]:
-    """Compile on first use: a short-lived process that finds no needle compiles nothing."""
-    return re.compile(pattern, re.IGNORECASE if fold else 0)
-
-
-def is_dense(value: str) -> bool:
-    """Whether ``value`` is neither a placeholder nor made of words: enough after a prefix that no word has."""
-    return len(set(value)) > 6 and not _says_so(value) and not _is_worded(value)
-
-
-def is_random(value: str) -> bool:
-    """Whether ``value`` looks random: the test where only a name like ``password`` precedes it."""
-    if value[0] in "/.~%@" or "://" in value or len(set(value)) < 6:
-        return False
-    if _says_so(value) or compiled(_UUID).fullmatch(value):
-        return False
-    for piece in _pieces(value):
-        if _is_mixed(piece) and compiled(r"[0-9a-f]{16,}|[0-9A-F]{16,}").fullmatch(piece):
-            return True
-        if len(piece) >= 8 and _breaks(piece) >= (0.4 if len(piece) < 12 else 0.27) and _is_mixed(piece):
-            return True
-    has_symbol = any(symbol in value for symbol in "!@#%^*+~?")
-    return has_symbol and not value.isalpha() and _breaks(value) >= 0.5 and _is_mixed(value)
-
-
-def _says_so(value: str) -> bool:
-    lowered = value.lower()
-    return any(word in lowered for word in _SAYS_SO)
-
-
-def _pieces(value: str) -> list[str]:
-    return [value] if value.isalnum() else compiled(r"[A-Za-z0-9]+").findall(value)
-
-
-def _is_worded(value: str) -> bool:
-    word = compiled(r"[A-Z]?[a-z]+|[A-Z]{1,14}|[0-9]+")
-    return all(word.fullmatch(piece) for piece in _pieces(value))
-
-
-def _is_mixed(piece: str) -> bool:
-    """Letters and digits, or long and in both cases without being words in camel case."""
-    if any(map(str.isdigit, piece)):
-        return any(map(str.isalpha, piece))
-    return len(piece) >= 20 and _breaks(piece) >= 0.4
-
-
-def _breaks(piece: str) -> float:
-    """How often letters, cases and digits change: about 0.2 in names, 0.3 to 0.7 in random text."""
-    found = compiled(_WORD).findall(piece)
-    return len(found) / (len("".join(found)) or 1)
-
-
-def _is_password(value: str) -> bool:
-    """The password of a URL: anything but a word that documentation uses there, or a reference."""
-    return (
-        f" {value.lower()} " not in _DULL_PASSWORDS
-        and len(set(value)) > 1
-        and value[0] not in "$<{[*%"
-        and not _says_so(value)
-    )
-
-
-def _is_key_block(value: str) -> bool:
-    return compiled(r"[A-Za-z0-9+/]{24}").search(value, value.find("KEY") + 3) is not None
-
-
-class Kind:
-    """One kind of secret. Its span is the pattern's group, else the whole match."""
-
-    __slots__ = ("after", "before", "check", "fold", "left", "name", "needles", "pattern")
-
-    def __init__(
-        self,
-        name: str,
-        needles: tuple[str, ...],
-        pattern: str,
-        check: Callable[[str], bool] = is_dense,
-        *,
-        left: str = ALNUM,  # characters that may not precede it
-        before: tuple[int, ...] = (0,),  # how far before the needle the pattern starts
-        fold: bool = False,  # needles are lower case and match in any case
-        after: bool = False,  # the pattern starts where the needle ends
-    ) -> None:
-        self.name = name
-        self.needles = needles
-        self.pattern = pattern
-        self.check = check
-        self.left = left
-        self.before = before
-        self.fold = fold
-        self.after = after
-
 
 _SOURCE_HOSTS = r"""
 github-personal-token     ghp_          ghp_[A-Za-z0-9]{36,}+
@@ -188,6 +51,9 @@ artifactory-key           AKCp          AKCp[A-Za-z0-9]{60,}+
 sonar-token               sqp_,squ_,sqa_ sq[pua]_[0-9a-f]{40}(?![0-9a-f])
 buildkite-token           bkua_         bkua_[0-9a-f]{40}(?![0-9a-f])
 postman-key               PMAK-         PMAK-[0-9a-f]{24}-[0-9a-f]{34}
+gitlab-runner-token       GR1348941     GR1348941[A-Za-z0-9_-]{20}(?![A-Za-z0-9_-])
+circleci-token            CCIPAT_,CCIPRJ_ CCIP(?:AT|RJ)_[A-Za-z0-9]{22}_[0-9a-f]{40}
+octopus-key               API-          API-[A-Z0-9]{25,27}(?![A-Za-z0-9])
 sourcegraph-token         sgp_          sgp_(?:(?:[0-9a-f]{16}|local)_)?[0-9a-f]{40}(?![0-9a-f])
 """
 
@@ -214,6 +80,14 @@ supabase-key              sbp_,sb_secret_ (?:sbp_[0-9a-f]{40}|sb_secret_[A-Za-z0
 planetscale-token         pscale_       pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{32,}+
 cloudflare-origin-key     v1.0-         v1\.0-[0-9a-f]{24}-[0-9a-f]{146}
 onepassword-token         ops_eyJ       ops_eyJ[A-Za-z0-9+/_-]{200,}+={0,2}
+tailscale-key             tskey-        tskey-(?:auth|api|client|scim|webhook)-[A-Za-z0-9]{8,24}(?:-[A-Za-z0-9]{20,}+)?
+openshift-token           sha256~       sha256~[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])
+dynatrace-token           dt0c01.,dt0s01. dt0[cs]01\.[A-Z0-9]{24}\.[A-Z0-9]{64}
+yandex-key                AQVN          AQVN[A-Za-z0-9_-]{34,40}(?![A-Za-z0-9_-])
+neon-key                  napi_         napi_[a-z0-9]{60,}+
+render-key                rnd_          rnd_[A-Za-z0-9]{28,}+
+prefect-key               pnu_,pnb_     pn[ub]_[A-Za-z0-9]{36}(?![A-Za-z0-9])
+infracost-key             ico-          ico-[A-Za-z0-9]{32}(?![A-Za-z0-9])
 age-key                   AGE-SECRET-KEY-1 AGE-SECRET-KEY-1[A-Z0-9]{58}
 """
 
@@ -228,6 +102,10 @@ perplexity-key            pplx-         pplx-[A-Za-z0-9]{40,}+
 xai-key                   xai-          xai-[A-Za-z0-9]{70,}+
 langsmith-key             lsv2_         lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}
 pinecone-key              pcsk_         pcsk_[A-Za-z0-9_]{50,}+
+nvidia-key                nvapi-        nvapi-[A-Za-z0-9_-]{60,}+
+cerebras-key              csk-          csk-[a-z0-9]{48}(?![A-Za-z0-9])
+e2b-key                   e2b_          e2b_[0-9a-f]{40}(?![0-9a-f])
+apify-token               apify_api_    apify_api_[A-Za-z0-9]{36,}+
 tavily-key                tvly-         tvly-(?:dev-|prod-)?[A-Za-z0-9]{32}(?![A-Za-z0-9])
 """
 
@@ -255,6 +133,23 @@ figma-token               figd_         figd_[A-Za-z0-9_-]{36,}+
 dropbox-token             sl.           sl\.(?:u\.)?[A-Za-z0-9_-]{120,}+
 contentful-token          CFPAT-        CFPAT-[A-Za-z0-9_-]{40,}+
 mapbox-token              sk.eyJ        sk\.eyJ[A-Za-z0-9_-]{40,}+\.[A-Za-z0-9_-]{20,}+
+twitter-bearer-token      AAAAAAAAAAAAAAAAAAAAA AAAAAAAAAAAAAAAAAAAAA[A-Za-z0-9%_-]{70,}+(?![+/=])
+facebook-token            EAA           EAA[A-Za-z0-9]{60,}+(?![+/=_-])
+firebase-key              APA91b        APA91b[A-Za-z0-9_-]{120,}+
+easypost-key              EZAK,EZTK     EZ[AT]K[A-Za-z0-9]{54}(?![A-Za-z0-9])
+shippo-token              shippo_       shippo_(?:live|test)_[0-9a-f]{40}
+typeform-token            tfp_          tfp_[A-Za-z0-9_.=-]{59,}+
+duffel-token              duffel_       duffel_(?:live|test)_[A-Za-z0-9_=-]{43}
+flutterwave-key           FLWSECK       FLWSECK(?:_TEST)?-[0-9a-zA-Z]{32}-X
+razorpay-key              rzp_live_,rzp_test_ rzp_(?:live|test)_[A-Za-z0-9]{14}(?::[A-Za-z0-9]{20,}+)?
+adafruit-key              aio_          aio_[A-Za-z0-9]{28}(?![A-Za-z0-9])
+posthog-key               phx_          phx_[A-Za-z0-9]{40,}+
+launchdarkly-key          sdk-          sdk-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}
+plaid-token               access-       access-(?:production|sandbox)-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}
+riot-key                  RGAPI-        RGAPI-[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}
+readme-key                rdme_         rdme_[a-z0-9]{70}
+frameio-token             fio-u-        fio-u-[A-Za-z0-9_=-]{60,}+
+extended-private-key      xprv          xprv[A-Za-z0-9]{100,112}(?![A-Za-z0-9])
 braintree-token           access_token$ access_token\$production\$[0-9a-z]{16}\$[0-9a-f]{32}
 """
 
@@ -297,9 +192,9 @@ def _without_prefix() -> list[Kind]:
             "gcp-service-account-key",
             ('"private_key"',),
             rf'"private_key"\s{{0,4}}:\s{{0,4}}"({_PEM})',
-            _is_key_block,
+            is_key_block,
         ),
-        Kind("private-key", ("-----BEGIN ",), _PEM, _is_key_block, left=""),
+        Kind("private-key", ("-----BEGIN ",), _PEM, is_key_block, left=""),
     ]
 
 
@@ -320,7 +215,7 @@ def _in_context() -> list[Kind]:
             fold=True,
             left="",
         ),
-        Kind("heroku-key", ("heroku",), rf"heroku[a-z_-]{{0,20}}{_IS}({_UUID}){_END}", fold=True, left=""),
+        Kind("heroku-key", ("heroku",), rf"heroku[a-z_-]{{0,20}}{_IS}({UUID}){_END}", fold=True, left=""),
         Kind(
             "basic-auth-header",
             ("basic ",),
@@ -335,14 +230,14 @@ def _in_context() -> list[Kind]:
             "database-url-password",
             tuple(f"{scheme}://" for scheme in _DATABASES.split()),
             r"[a-z0-9+]+://[^\s/?#:@\"'<>]{0,128}:([^\s/?#@\"'<>]{1,256})@(?=[A-Za-z0-9\[_.-])",
-            _is_password,
+            is_password,
             fold=True,
         ),
         Kind(
             "url-password",
             ("://",),
             r"://[^\s/?#:@\"'<>]{0,128}:([^\s/?#@\"'<>]{1,256})@(?=[A-Za-z0-9\[_.-])",
-            _is_password,
+            is_password,
             left="",
         ),
         Kind(
@@ -356,8 +251,10 @@ def _in_context() -> list[Kind]:
                 "--secret",
                 "--access-token",
                 "--auth-token",
+                *("--client-secret", "--secret-key", "--passphrase", "--admin-password", "--root-password"),
+                *("--db-password", "--http-password", "--proxy-password", "--user-password"),
             ),
-            rf"--[a-z-]{{5,24}}+(?:=| +)[\"']?{_VALUE}",
+            rf"--[a-z-]{{5,24}}+(?:=| +)[\"']?{VALUE}",
             is_random,
             left="",
             fold=True,
@@ -377,8 +274,10 @@ def _in_context() -> list[Kind]:
                     "privatekey",
                 ),
                 *("auth_key", "authkey", "signing_key", "encryption_key", "account_key", "master_key"),
+                *("hmac_key", "fernet_key", "app_key", "presharedkey", "preshared_key", "psk"),
+                *("pass", "passwort", "_pw", "-pw"),
             ),
-            rf"s?{_NAME_END}{_IS}{_VALUE}",
+            rf"s?{_NAME_END}{_IS}{VALUE}",
             is_random,
             left="",
             fold=True,
@@ -391,4 +290,4 @@ def _in_context() -> list[Kind]:
 def kinds() -> tuple[Kind, ...]:
     """All kinds; of two with the same span the first names it, so the special come before the general."""
     listed = [kind for table in (_SOURCE_HOSTS, _CLOUDS, _MODELS, _SERVICES) for kind in _listed(table)]
-    return (*listed, *_without_prefix(), *_in_context())
+    return (*listed, *_without_prefix(), *logins(), *_in_context())

@@ -1,8 +1,9 @@
 """A quick pre-check: can a text contain a secret at all? It runs on everything that is written.
 
 No false negatives: it never says no where ``finder.find`` would find something. It says no to nearly all ordinary
-text, for which the rules are not even loaded. Two things make a secret possible: a long word that contains the prefix
-of a known token, or a name such as ``password`` shortly before a colon or an equals sign.
+text, for which the rules are not even loaded. Three things make a secret possible: a long word that contains the prefix
+of a known token, a name such as ``password`` shortly before a colon, an equals sign or a comma after a quotation mark,
+or a program that takes passwords.
 """
 
 from __future__ import annotations
@@ -10,21 +11,51 @@ from __future__ import annotations
 LONG = 16
 """No token of a known shape is shorter. Shorter secrets are recognised by the name before them or in a URL."""
 
-_NAMES = ("pass", "pwd", "secret", "token", "credential", "key", "heroku", "datadog", "dd_", "dd-")
+_NAMES = (
+    *(
+        "pass",
+        "pw",
+        "secret",
+        "token",
+        "credential",
+        "key",
+        "heroku",
+        "datadog",
+        "dd_",
+        "dd-",
+        "psk",
+        "cookie",
+    ),
+    *("_auth", '"auth"', "authoriz"),
+)
+_CONTEXTS = (
+    *("curl ", "wget ", "http -a", "https -a", "http --auth", "https --auth", "machine ", "machine\t"),
+    *("default login ", "mysql ", "mysqldump ", "mysqladmin ", "mariadb ", "mariadb-dump ", "sshpass "),
+    *("mongosh ", "mongo ", "docker login ", "podman login ", "registry login ", "az login ", "redis-cli "),
+    *("valkey-cli ", "sqlcmd ", "ldapsearch ", "ldapmodify ", "keytool ", "jarsigner ", "smbclient "),
+    *("rpcclient ", "lftp ", "htpasswd ", "chpasswd", "sudo -S", "setx ", "set -x ", "set -gx ", "set -Ux "),
+    *("setenv ", "ENV ", "requirepass ", "masterauth ", "secret_access_key ", "password>", "Password>"),
+    *("passphrase>", "secret>", "Secret>", "token>", "Token>", "apiKey>", ":5432:", ":5433:", ":6432:"),
+    *('"d"', '"k"', "Private-Lines: "),
+)
+"""What stands before or after a secret that has no name."""
 _REACH = 60  # characters between a name and the sign before its value; more than any pattern allows
 _NEEDLES = tuple(
     (mark, tuple(needles.split()))
     for mark, needles in {
-        "": "ABIA ACCA AIza AKCp AKIA AKID ASIA ATATT3 ATBB ATCTT3 AZDO LTAI MT Mj Mz ND NT Nj Nz OD OT Q~ SK cio "
-        "dapi eyJ oy2 pat xox",
-        "_": "CLOJARS_ access_token$ bkua_ dckr_oat_ dckr_pat_ doo_v1_ dop_v1_ dor_v1_ figd_ fm1_ fm1a_ fm1r_ fm2_ "
-        "fo1_ gho_ ghp_ ghr_ ghs_ ghu_ github_pat_ glc_ glsa_ gsk_ hf_ lin_api_ lin_oauth_ lsv2_ nfp_ npm_ ntn_ "
-        "ops_eyJ pcsk_ pscale_ r8_ re_ rk_live_ rk_test_ rubygems_ sb_secret_ sbp_ secret_ sgp_ shpat_ shpca_ "
-        "shppa_ shpss_ sk_live_ sk_test_ sntrys_ sntryu_ sqa_ sqp_ squ_ whsec_",
-        "-": "-us AGE-SECRET-KEY-1 CFPAT- GOCSPX- HRKU- NRAK- PMAK- glagent- glcbt- gldt- glft- glimt- gloas- glpat- "
-        "glptt- glrt- glsoat- key- pat-eu pat-na pplx- pul- pypi-AgE sk- sq0atp- sq0csp- tvly- v1.0- xai- xapp- "
-        "xkeysib-",
-        ".": ".atlasv1. SG. dp. hooks.slack.com/ hvb. hvr. hvs. sk.eyJ sl. ya29.",
+        "": "AAAAAAAAAAAAAAAAAAAAA ABIA ACCA AIza AKCp AKIA AKID APA91b AQVN ASIA ATATT3 ATBB ATCTT3 AZDO EAA "
+        "EZAK EZTK FLWSECK GR1348941 LTAI MT Mj Mz ND NT Nj Nz OD OT Q~ SK cio dapi eyJ oy2 pat xox xprv",
+        "_": "CCIPAT_ CCIPRJ_ CLOJARS_ access_token$ aio_ apify_api_ bkua_ dckr_oat_ dckr_pat_ doo_v1_ dop_v1_ "
+        "dor_v1_ duffel_ e2b_ figd_ fm1_ fm1a_ fm1r_ fm2_ fo1_ gho_ ghp_ ghr_ ghs_ ghu_ github_pat_ glc_ "
+        "glsa_ gsk_ hf_ lin_api_ lin_oauth_ lsv2_ napi_ nfp_ npm_ ntn_ ops_eyJ pcsk_ phx_ pnb_ pnu_ pscale_ "
+        "r8_ rdme_ re_ rk_live_ rk_test_ rnd_ rubygems_ rzp_live_ rzp_test_ sb_secret_ sbp_ secret_ sgp_ "
+        "shippo_ shpat_ shpca_ shppa_ shpss_ sk_live_ sk_test_ sntrys_ sntryu_ sqa_ sqp_ squ_ tfp_ whsec_",
+        "-": "-us AGE-SECRET-KEY-1 API- CFPAT- GOCSPX- HRKU- NRAK- PMAK- RGAPI- access- csk- fio-u- glagent- "
+        "glcbt- gldt- glft- glimt- gloas- glpat- glptt- glrt- glsoat- ico- key- nvapi- pat-eu pat-na pplx- "
+        "pul- pypi-AgE sdk- sk- sq0atp- sq0csp- tskey- tvly- v1.0- xai- xapp- xkeysib-",
+        "$": "$1$ $2a$ $2b$ $2y$ $5$ $6$ $apr1$ $argon2 $scrypt$ $y$ pbkdf2_sha1$ pbkdf2_sha256$",
+        "~": "sha256~",
+        ".": ".atlasv1. SG. dp. dt0c01. dt0s01. hooks.slack.com/ hvb. hvr. hvs. sk.eyJ sl. ya29.",
         "=": "AccountKey= SharedAccessKey= sig=",
         "/": "1//0 webhooks/",
         ":": ":AA",
@@ -42,6 +73,8 @@ _JSON_SHAPE = _SHAPE[: ord('"')] + b" " + _SHAPE[ord('"') + 1 :]
 MARKS, MARKS_OF_OP, MARKS_OF_EVENT, MARKS_OF_NAME = b":::", b":", b"{:::{", b":"
 """The colons and braces that the JSON of a commit has by itself: for its fields, an operation id, an event, and each
 name in its data. A commit with more of them, or with an equals sign or a backslash, may name a secret."""
+_IN_JSON = tuple(text.encode() for text in _CONTEXTS if not any(mark in text for mark in ':="\t'))
+"""Those that the marks do not show."""
 _UNMARKED = bytes(byte for byte in range(256) if byte not in b":{=\\")
 _CALM = bytes(byte for byte in range(128) if not chr(byte).isupper() and not chr(byte).isdigit())
 
@@ -50,7 +83,10 @@ def may_hold(text: str) -> bool:
     """Whether ``text`` may contain a secret."""
     if len(text) > _LARGE:
         return True
-    if ":" in text or "=" in text or "--" in text:
+    for context in _CONTEXTS:
+        if context in text:
+            return True
+    if ":" in text or "=" in text or "--" in text or "'," in text or '",' in text:
         if "://" in text and "@" in text:
             return True
         if _is_named(text.lower() if text.isascii() else text.replace("\u0130", "I").lower()):
@@ -69,8 +105,11 @@ def may_be_in(content: bytes, marks: bytes) -> bool | None:
     """
     if len(content) > _LARGE or content.translate(None, _UNMARKED) != marks:
         return None
-    if _HYPHEN in content and b"--" in content:
+    if (_HYPHEN in content and b"--" in content) or b"'," in content:
         return None
+    for context in _IN_JSON:
+        if context in content:
+            return None
     shape = content.translate(_JSON_SHAPE)
     at = shape.find(_RUN)
     while at >= 0:
@@ -94,7 +133,7 @@ def _is_named(lowered: str) -> bool:
         at = lowered.find(name)
         while at >= 0:
             near = lowered[at : at + _REACH]
-            if flagged or ":" in near or "=" in near:
+            if flagged or ":" in near or "=" in near or "'," in near or '",' in near:
                 return True
             at = lowered.find(name, at + 1)
     return False

@@ -12,6 +12,7 @@ import sys
 from holdfast.typed import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
+    from holdfast.edge.cli.lock_wait import Waiting
     from holdfast.edge.cli.table import COMMANDS, EVERYDAY, GROUPS, load
     from holdfast.errors import HoldfastError
 
@@ -30,7 +31,7 @@ def __getattr__(name: str) -> Any:
 def script() -> NoReturn:
     """The installed command. It exits immediately: an orderly interpreter shutdown costs a tenth of a command."""
     is_hook = sys.argv[1:2] == ["hook"] and "--help" not in sys.argv and "-h" not in sys.argv
-    status = _hook() if is_hook else main()
+    status = _hook() if is_hook else _command()
     try:
         sys.stderr.flush()
     except (AttributeError, OSError, ValueError):
@@ -49,10 +50,28 @@ def _hook() -> int:
         return 0
 
 
+def _command() -> int:
+    """Run a command that tells its user whom it waits for."""
+    try:
+        from holdfast.workspace.waits import enter_while_waiting
+
+        enter_while_waiting(waiting)
+    except Exception as error:
+        return _crash(error, "--json" in sys.argv)
+    return main()
+
+
+def waiting(fd: int) -> Waiting:
+    """Entered while somebody else holds a lock."""
+    from holdfast.edge.cli.lock_wait import Waiting
+
+    return Waiting(fd)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns its exit status."""
     given = sys.argv[1:] if arguments is None else arguments
-    as_json = "--json" in given
+    as_json = "--json" in (given[: given.index("--")] if "--" in given else given)
     try:
         return _run(given, as_json)
     except BrokenPipeError:

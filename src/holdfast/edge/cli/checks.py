@@ -11,6 +11,7 @@ from holdfast.edge.cli.command import Command, Output, allow_secret, open_here
 from holdfast.edge.render import clean, paint
 from holdfast.errors import NoWorkspace, Usage
 from holdfast.typed import TYPE_CHECKING
+from holdfast.views.markdown import visible_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,7 +38,11 @@ def _reported(
     status = 1 if any(f.rule.level != "note" for f in found) else 0
     data = {"findings": [f.as_data() for f in found]}
     if arguments.format == "sarif":
-        return Output(json.dumps(finding.sarif(found, rules), ensure_ascii=False, indent=2), data, status)
+        return Output(
+            visible_json(json.dumps(finding.sarif(found, rules), ensure_ascii=False, indent=2)),
+            data,
+            status,
+        )
     if arguments.format == "github":
         return Output(finding.github(found), data, status)
     lines = [
@@ -101,7 +106,9 @@ def _folder(arguments: argparse.Namespace) -> str:
     from holdfast.workspace import discovery
 
     try:
-        return os.path.dirname(discovery.find(arguments.workspace or os.getcwd()))
+        return os.path.dirname(
+            discovery.find(arguments.workspace or os.getcwd(), told=bool(arguments.workspace))
+        )
     except NoWorkspace:
         return os.getcwd()
 

@@ -7,9 +7,10 @@ import os
 import sys
 from collections.abc import Callable, Collection
 
-from holdfast.edge.render import columns
+from holdfast.edge.render import columns, printable
 from holdfast.errors import HoldfastError, Usage
 from holdfast.typed import TYPE_CHECKING, Any, NoReturn, Record
+from holdfast.views.markdown import visible_json
 
 if TYPE_CHECKING:
     from holdfast.store.protocol import Fault
@@ -25,6 +26,8 @@ class Output(Record):
     text: str
     data: dict[str, Any]
     status: int = 0
+    exact: bool = False
+    """The text is a file's: a pipe gets it as it is. A terminal does not."""
 
 
 class Command(Record):
@@ -262,7 +265,8 @@ def run(name: str, command: Command, given: list[str]) -> int:
     if arguments.json:
         _print(as_text({"ok": output.status == 0, **output.data}))
     elif output.text:
-        _print(output.text.rstrip("\n") + "\n")
+        exact = output.exact and not sys.stdout.isatty()
+        _print((output.text if exact else printable(output.text)).rstrip("\n") + "\n")
     return output.status
 
 
@@ -331,7 +335,8 @@ def _warn(faults: list[Fault]) -> None:
         from holdfast.edge.cli import hints
 
         for fault in faults:
-            sys.stderr.write(f"holdfast: {fault.where}: {fault.what}; {hints.text(fault.action)}.\n")
+            said = f"holdfast: {fault.where}: {fault.what}; {hints.text(fault.action)}."
+            sys.stderr.write(printable(said).replace("\n", " ") + "\n")
 
 
 def at_work(session: Session) -> None:
@@ -379,4 +384,4 @@ def as_text(data: dict[str, Any]) -> str:
     import json
 
     plain = (getattr(sys.stdout, "encoding", None) or "utf-8").lower() not in ("utf-8", "utf8")
-    return json.dumps(data, ensure_ascii=plain) + "\n"
+    return visible_json(json.dumps(data, ensure_ascii=plain)) + "\n"

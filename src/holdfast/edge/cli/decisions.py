@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
+from holdfast.core.concepts.decision import RECOVERY
 from holdfast.core.stream import PROJECT
 from holdfast.edge.cli.command import (
     Command,
@@ -39,7 +40,23 @@ def _decide_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--risk", metavar="ID", help="the risk that it is about")
     parser.add_argument("--supersedes", metavar="ID", help="the earlier decision that it replaces")
     anchor_argument(parser)
+    action_arguments(parser)
     _project_argument(parser)
+
+
+def action_arguments(parser: argparse.ArgumentParser) -> None:
+    """What can be said of an action, for whoever finds it without an outcome."""
+    parser.add_argument(
+        "--done-when",
+        metavar="WHAT",
+        help="how to see that it was done: file:PATH, git-tag:NAME, git-branch:NAME, commit:ID, port:N",
+    )
+    parser.add_argument(
+        "--recovery",
+        choices=RECOVERY,
+        help="if its outcome stays unknown: read-only and idempotent can be repeated, "
+        "check-first after a look, never not at all",
+    )
 
 
 def _project_argument(parser: argparse.ArgumentParser) -> None:
@@ -65,17 +82,20 @@ def _decide(arguments: argparse.Namespace) -> Output:
             risk=arguments.risk,
             supersedes=arguments.supersedes,
             at=given_anchors(arguments.at),
+            done_when=arguments.done_when,
+            recovery=arguments.recovery,
             op=arguments.op,
             expect=arguments.expect,
         )
         name = paint(receipt.id, "bold")
-        if arguments.action:
+        action = arguments.action or arguments.done_when or arguments.recovery
+        if action:
             then = f"holdfast settle {receipt.id} OUTCOME{' --project' if arguments.project else ''}"
             text = f"Recorded {name}. When done: {then}"
         else:
             text = f"Recorded {name}, a choice. (To announce what you do now: --action.)"
         data = {"id": receipt.id, "version": receipt.version, "commit": receipt.commit}
-        return Output(text, {**data, "choice": not arguments.action})
+        return Output(text, {**data, "choice": not action})
 
     return _where(arguments, act)
 
@@ -103,8 +123,10 @@ def _recover_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _recover(arguments: argparse.Namespace) -> Output:
+    from holdfast.workspace.conditions import judged
+
     with open_here(arguments) as workspace:
-        unsettled = unsettled_entries(workspace)
+        unsettled = judged(workspace, unsettled_entries(workspace))
     if not unsettled:
         return Output("No unsettled decisions.", {"unsettled": []})
     lines = [f"{plural(len(unsettled), 'unsettled decision')} (oldest first):", ""]
@@ -115,11 +137,38 @@ def _recover(arguments: argparse.Namespace) -> Output:
         lines.append(f"    because  {clean(decision['because'], 200)}")
         if decision["action"]:
             lines.append(f"    planned  {clean(decision['action'], 200)}")
+        lines += _judgement(decision)
         option = f"--session {place}" if decision["user"] else "--project"
-        lines.append("    Check whether it was done, then run:")
         lines.append(f"      holdfast settle {decision['id']} OUTCOME [--failed] {option}")
         lines.append("")
     return Output("\n".join(lines), {"unsettled": unsettled})
+
+
+_CLASSES = {
+    "read-only": "it changes nothing and can be run again",
+    "idempotent": "it can be run again",
+    "check-first": "look before it is run again",
+    "never": "do not run it again",
+}
+
+
+def _judgement(decision: dict[str, Any]) -> list[str]:
+    """Whether it looks done, what may be done if not, and what to do next."""
+    from holdfast.workspace.conditions import shown
+
+    lines = []
+    if condition := shown(decision):
+        lines.append(f"    done if  {clean(condition, 200)}")
+    status = decision["status"]
+    colour = {"done": "green", "not done": "red"}.get(status, "yellow")
+    lines.append(f"    status   {paint(status, colour)}: {clean(decision['seen'], 200)}")
+    if recovery := decision.get("recovery"):
+        lines.append(f"    class    {recovery}: {_CLASSES[recovery]}")
+    then = {
+        "done": "Confirm it:",
+        "not done": "Do it and record the outcome, or record that it was not done (--failed):",
+    }
+    return [*lines, f"    {then.get(status, 'Check whether it was done, then run:')}"]
 
 
 _STATUSES = {
@@ -228,9 +277,11 @@ COMMANDS = {
             'holdfast decide "Keep JSON" --because "git diff" --alternative YAML',
             'holdfast decide "No cache" --because "it is fast" --revisit-when "p95 > 1 s"',
             'holdfast decide "One lock" --because "order" --at src/db.py:40-60',
+            'holdfast decide "Release 1.4" --because "tests pass" --done-when git-tag:v1.4',
         ),
         writes=True,
-        details="With --action it is unsettled until its outcome is recorded, and `holdfast recover` lists it. "
+        details="With --action, --done-when or --recovery it is unsettled until its outcome is recorded, "
+        "and `holdfast recover` lists it. "
         "Without, it is a choice and needs no outcome.",
     ),
     "settle": Command(
@@ -248,6 +299,8 @@ COMMANDS = {
         _recover_arguments,
         _recover,
         ("holdfast recover", "holdfast recover --json"),
+        details="Each says done, not done or cannot tell, by a look at what its --done-when names. "
+        "Nothing is run.",
         repairs=True,
     ),
     "decisions": Command(

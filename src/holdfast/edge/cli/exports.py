@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 
 from holdfast.edge.cli.command import Command, Output, open_here
 from holdfast.edge.render import clean, plural
@@ -39,8 +38,7 @@ def _export(arguments: argparse.Namespace) -> Output:
     with open_here(arguments) as workspace:
         text = export(workspace, arguments.name, arguments.session, everything=arguments.all)
     if arguments.out is None:
-        # A pipe gets the bytes; on a terminal, control characters in stored text must not act.
-        return Output(clean(text) if sys.stdout.isatty() else text, {"name": arguments.name, "text": text})
+        return Output(text, {"name": arguments.name, "text": text}, exact=True)
     data = text.encode()
     _write(arguments.out, data)
     return Output(

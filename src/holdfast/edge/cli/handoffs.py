@@ -24,7 +24,7 @@ def _handoff(arguments: argparse.Namespace) -> Output:
         lines = [f"Recorded {short_id}{where}.", "To claim it: holdfast resume --claim"]
         lines += [*(paint(clean(warning), "yellow") for warning in left.warnings)]
         if not left.path:
-            lines += ["", clean(left.text)]
+            lines += ["", left.text]
         return done("\n".join(lines), left.receipt, path=left.path, warnings=left.warnings)
 
     return on_session(arguments, act)
@@ -62,7 +62,7 @@ def _view(arguments: argparse.Namespace) -> Output:
             if not name:
                 raise Usage("`holdfast handoff` and `holdfast pause` write that view.")
             session.workspace.store.put(f"{session.stream}/{name}", text.encode())
-        return Output(clean(text), {"session": session.id, "view": name or wanted, "text": text})
+        return Output(text, {"session": session.id, "view": name or wanted, "text": text})
 
     return on_session(arguments, act, publish=False)
 

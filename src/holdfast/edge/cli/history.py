@@ -14,6 +14,7 @@ from holdfast.edge.render import clean, fit, paint, plural, when
 from holdfast.errors import NoSession, NotFound, Usage
 from holdfast.typed import Any
 from holdfast.views import state_md
+from holdfast.views.markdown import visible_json
 from holdfast.views.sentences import change, sentence, telling
 from holdfast.workspace.handle import Handle
 from holdfast.workspace.history import Filter, matching
@@ -157,10 +158,10 @@ def _show(arguments: argparse.Namespace) -> Output:
     def act(handle: Handle, named: dict[str, str]) -> Output:
         state: dict[str, Any] = handle.at(_point(arguments.at)) if arguments.at else handle.peek().state
         if state["kind"] == "session":
-            page = state_md.render(state).partition("\n---\n")[2].lstrip("\n")
+            page = clean(state_md.render(state).partition("\n---\n")[2].lstrip("\n"))
         else:
-            page = json.dumps(state, ensure_ascii=False, indent=2)
-        return Output(clean(page), {**named, "version": state["commits"], "state": state})
+            page = visible_json(json.dumps(state, ensure_ascii=False, indent=2))
+        return Output(page, {**named, "version": state["commits"], "state": state})
 
     return _on_stream(arguments, act)
 
@@ -170,6 +171,7 @@ def _show_record(arguments: argparse.Namespace) -> Output:
 
     def act(handle: Handle, named: dict[str, str]) -> Output:
         from holdfast.edge.cli.record_page import page
+        from holdfast.workspace import reads
         from holdfast.workspace.records import find_record
 
         record = find_record(handle, arguments.id)
@@ -178,6 +180,7 @@ def _show_record(arguments: argparse.Namespace) -> Output:
                 f"The log has nothing about {arguments.id[:40]}.",
                 hint="`holdfast decisions` lists the decisions of all sessions; --session ID looks into another one.",
             )
+        reads.count(handle.workspace, [(handle.stream, record["id"])])
         place = named.get("session") or named.get("stream", "")
         return Output(page(record, place), {**named, "record": record, "events": record["events"]})
 

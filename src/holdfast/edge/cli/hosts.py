@@ -37,16 +37,27 @@ def _place_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="show what would change; change nothing")
 
 
+def _install_arguments(parser: argparse.ArgumentParser) -> None:
+    _place_arguments(parser)
+    parser.add_argument(
+        "--no-allow",
+        action="store_true",
+        help="do not allow holdfast's tools in Claude Code and Gemini CLI: they ask before each call, and refuse it "
+        "where nobody can be asked",
+    )
+
+
 def _install(arguments: argparse.Namespace) -> Output:
     from holdfast.edge.install.run import install, place_of
 
-    done = install(arguments.hosts, place_of(arguments.user, os.environ), dry_run=arguments.dry_run)
+    place = place_of(arguments.user, os.environ, allow=not arguments.no_allow)
+    done = install(arguments.hosts, place, dry_run=arguments.dry_run)
     return install_output(done, dry_run=arguments.dry_run)
 
 
 def install_output(done: Done, *, dry_run: bool = False) -> Output:
     """What was installed, file by file."""
-    from holdfast.edge.install.targets import NOTES
+    from holdfast.edge.install.targets import ALLOWED, NOTES
 
     lines = _diffs(done)
     names = ", ".join(done.hosts)
@@ -57,14 +68,36 @@ def install_output(done: Done, *, dry_run: bool = False) -> Output:
     else:
         if done.workspace:
             lines.append(f"Created {done.workspace}.")
-        lines.append(f"{names}: installed. To remove: holdfast uninstall {' '.join(done.hosts)}")
+        lines.append(f"{names}: installed. To remove: holdfast uninstall {_words(done)}")
         lines += [NOTES[host] for host in done.hosts if host in NOTES]
-    if not done.portable:
-        lines.append(
-            f"holdfast is not on PATH, so the settings contain an absolute path: {done.command}. Put it on PATH and "
+    if done.changes and done.place.allow and any(host in ALLOWED for host in done.hosts):
+        lines.append("Its tools are allowed without a question; --no-allow leaves that out.")
+    return Output("\n".join([*lines, *_command_notes(done)]), _data(done, dry_run))
+
+
+def _words(done: Done) -> str:
+    """The words that name the same hosts and place again."""
+    return " ".join([*done.hosts, *(["--user"] if done.place.user else [])])
+
+
+def _command_notes(done: Done) -> list[str]:
+    """What limits the command that was written, and how to get one that stays."""
+    from holdfast.edge.install.program import installer
+
+    command, portable, environment = done.program
+    again = f"{installer(os.environ)} && holdfast install {_words(done)}"
+    if environment:
+        return [
+            f"holdfast runs from the virtual environment {environment}: the settings name its path, and do nothing "
+            "once it is removed or on another machine.",
+            f"For a command that stays: {again}",
+        ]
+    if not portable:
+        return [
+            f"holdfast is not on PATH, so the settings contain an absolute path: {command}. Put it on PATH and "
             "install again before you share these settings."
-        )
-    return Output("\n".join(lines), _data(done, dry_run))
+        ]
+    return []
 
 
 def _uninstall(arguments: argparse.Namespace) -> Output:
@@ -84,9 +117,8 @@ def _uninstall(arguments: argparse.Namespace) -> Output:
 
 def _diffs(done: Done) -> list[str]:
     from holdfast.edge.install.run import diff
-    from holdfast.edge.render import clean
 
-    return [clean(diff(change)).rstrip("\n") for change in done.changes]
+    return [diff(change).rstrip("\n") for change in done.changes]
 
 
 def _data(done: Done, dry_run: bool) -> dict[str, Any]:
@@ -96,7 +128,8 @@ def _data(done: Done, dry_run: bool) -> dict[str, Any]:
     return {
         "hosts": done.hosts,
         "dry_run": dry_run,
-        "command": done.command,
+        "command": done.program.command,
+        "environment": done.program.environment,
         "files": [
             {"path": change.path, "action": action(change.before, change.after)} for change in done.changes
         ],
@@ -112,7 +145,7 @@ COMMANDS = {
     ),
     "install": Command(
         "Add hooks and the MCP server to the settings of agents.",
-        _place_arguments,
+        _install_arguments,
         _install,
         ("holdfast install", "holdfast install claude codex --dry-run", "holdfast install gemini --user"),
         details="Existing settings stay; the difference is shown.",

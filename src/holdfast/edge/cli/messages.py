@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from holdfast.edge.cli.command import Command, Output, at_least, done, group, on_session
-from holdfast.edge.render import clean, paint, plural, when
+from holdfast.edge.render import block, clean, paint, plural, when
 from holdfast.workspace.entries import recent_messages
 from holdfast.workspace.session import Session
 
@@ -44,18 +44,18 @@ def _recent(arguments: argparse.Namespace) -> Output:
         if summary:
             lines += [
                 paint(f"summary of {plural(summary['covers'], 'message')}", "bold"),
-                clean(summary["text"]),
+                *block(summary["text"]),
                 "",
             ]
         for message in messages:
             tool = f" {clean(message['tool'], 60)}" if "tool" in message else ""
             cut = (
-                f" (the rest was in {clean(message['file'])}, which is gone or changed)"
+                f" (the rest was in {clean(message['file'], 200)}, which is gone or changed)"
                 if "cut" in message
                 else ""
             )
-            lines.append(f"{paint(clean(message['role']) + tool, 'bold')}  {when(message['at'])}")
-            lines += [clean(message["text"]) + cut, ""]
+            lines.append(f"{paint(clean(message['role'], 60) + tool, 'bold')}  {when(message['at'])}")
+            lines += [*block(message["text"] + cut), ""]
         data = {"session": session.id, "summary": summary, "messages": messages}
         return Output("\n".join(lines) or "No messages.", data)
 

@@ -21,7 +21,7 @@ def _show(session: Session) -> Output:
     current = contested.value(state["registers"], "phase")
     lines = []
     for name in state["phases"]["declared"] or ([current] if current else []):
-        lines.append(f"{'→' if name == current else ' '} {clean(name)}")
+        lines.append(f"{'→' if name == current else ' '} {clean(name, 200)}")
     if not lines:
         lines.append("No phase yet. To enter one: holdfast phase enter NAME")
     history = state["phases"]["history"]
@@ -30,7 +30,7 @@ def _show(session: Session) -> Output:
         for entry in history:
             until = when(entry["exited"]) or "now"
             why = f" ({clean(entry['because'], 80)})" if entry["because"] else ""
-            lines.append(f"  {when(entry['entered'])} to {until}  {clean(entry['phase'])}{why}")
+            lines.append(f"  {when(entry['entered'])} to {until}  {clean(entry['phase'], 200)}{why}")
     data = {
         "phase": current,
         "declared": state["phases"]["declared"],

@@ -6,7 +6,7 @@ import argparse
 
 from holdfast.core import contested
 from holdfast.edge.cli.command import Command, Output, done, on_session, verbs
-from holdfast.edge.render import clean, paint, when
+from holdfast.edge.render import block, clean, paint, when
 from holdfast.workspace.session import Session
 
 
@@ -95,11 +95,11 @@ def _show(arguments: argparse.Namespace) -> Output:
                 f"    proposed {when(entry['at'])} by {clean(entry['by'], 60)}, revision {entry['revision']}"
             )
             if entry["text"]:
-                lines += [f"    {line}" for line in clean(entry["text"]).splitlines()]
+                lines += block(entry["text"], "  ")
             register = state["registers"].get(f"plan {entry['id']}", {})
             for rival in register.get("rivals", ()):
                 lines.append(paint(f"    also edited by {clean(rival['by'], 60)}:", "yellow"))
-                lines += [f"    {line}" for line in clean(rival["value"]).splitlines()]
+                lines += block(rival["value"], "  ")
         for entry in plans["closed"][-5:]:
             why = f": {clean(entry['reason'], 80)}" if entry["reason"] else ""
             lines.append(f"{entry['id']}  {clean(entry['title'], 80)} ({entry['outcome']}{why})")

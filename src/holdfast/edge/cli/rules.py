@@ -9,6 +9,7 @@ from holdfast.edge.cli.references import anchor_argument, given_anchors, given_p
 from holdfast.edge.render import clean, paint, table, when
 from holdfast.errors import Usage
 from holdfast.typed import Any
+from holdfast.workspace.accepted import sorted_orders
 from holdfast.workspace.anchors import standings
 from holdfast.workspace.project import Project
 
@@ -29,9 +30,34 @@ def _order_add(arguments: argparse.Namespace) -> Output:
 
 def _order_list(arguments: argparse.Namespace) -> Output:
     def act(project: Project) -> Output:
-        orders = list(project.peek().state["orders"]["open"].values())
-        lines = [f"{paint(o['id'], 'bold')}  {clean(o['text'])}  (by {clean(o['by'], 40)})" for o in orders]
-        return Output("\n".join(lines) or "No standing orders.", {"orders": orders})
+        ours, offered = sorted_orders(project.workspace, project.peek().state)
+        lines = [_shown_order(order) for order in ours.values()]
+        if offered:
+            lines += ["", "From others; they do not apply until you accept them: holdfast order accept ID"]
+            lines += [_shown_order(order) for order in offered.values()]
+        orders = [{**order, "accepted": True} for order in ours.values()]
+        orders += [{**order, "accepted": False} for order in offered.values()]
+        return Output("\n".join(lines).lstrip() or "No standing orders.", {"orders": orders})
+
+    return on_project(arguments, act)
+
+
+def _shown_order(order: dict[str, Any]) -> str:
+    return f"{paint(order['id'], 'bold')}  {clean(order['text'])}  ({_source(order)})"
+
+
+def _source(entry: dict[str, Any]) -> str:
+    return f"{clean(entry['origin'], 20)} {clean(entry['by'], 40)}, {when(entry['at'])}"
+
+
+def _accept_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("ids", nargs="+", metavar="ID", help="an order from others, such as SO-2.k7f3q2xw")
+
+
+def _order_accept(arguments: argparse.Namespace) -> Output:
+    def act(project: Project) -> Output:
+        found = [project.accept(given) for given in arguments.ids]
+        return Output(f"Accepted {', '.join(found)}: it applies here from now on.", {"accepted": found})
 
     return on_project(arguments, act)
 
@@ -133,16 +159,23 @@ def _fact_add(arguments: argparse.Namespace) -> Output:
     return on_project(arguments, act)
 
 
+def _shown_check(check: Any) -> str:
+    """A check in one line. One that came from others may have any shape; `verify` refuses it."""
+    match check:
+        case {**kinds} if len(kinds) == 1:
+            kind, value = next(iter(kinds.items()))
+            path = value.get("path") if isinstance(value, dict) else value
+            return f"{clean(kind, 40)} {clean(path, 80)}"
+    return clean(check, 80)
+
+
 def _fact_list(arguments: argparse.Namespace) -> Output:
     def act(project: Project) -> Output:
         facts = list(project.peek().state["facts"]["open"].values())
         lines = []
         for entry in facts:
-            check = ""
-            if entry["check"]:
-                kind, value = next(iter(entry["check"].items()))
-                check = f"  [{kind} {clean(value['path'] if isinstance(value, dict) else value, 80)}]"
-            lines.append(f"{paint(entry['id'], 'bold')}  {clean(entry['text'])}{check}")
+            check = f"  [{_shown_check(entry['check'])}]" if entry["check"] else ""
+            lines.append(f"{paint(entry['id'], 'bold')}  {clean(entry['text'])}{check}  ({_source(entry)})")
             lines += [
                 f"    {clean(place, 200)}" for place in standings(project.workspace, project.stream, entry)
             ]
@@ -203,6 +236,12 @@ COMMANDS = {
                 _order_add,
                 ('holdfast order add "Record decisions before acting on them"',),
                 writes=True,
+            ),
+            "accept": Command(
+                "Let orders from others apply in this clone.",
+                _accept_arguments,
+                _order_accept,
+                ("holdfast order accept SO-2.k7f3q2xw",),
             ),
             "lift": Command(
                 "End a standing order.",

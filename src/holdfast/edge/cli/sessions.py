@@ -65,7 +65,7 @@ def _stands(session: Session) -> Output:
 def _status_text(session: Session, shown: dict[str, Any]) -> str:
     version = session.peek().version
     head = [
-        paint(clean(shown["goal"], 300), "bold"),
+        f"goal     {paint(clean(shown['goal'], 300), 'bold')}",
         f"session  {session.user}/{session.id}, version {version}, "
         f"{'archived' if shown['archived_at'] else clean(shown['status'], 40)}",
     ]
@@ -74,12 +74,21 @@ def _status_text(session: Session, shown: dict[str, Any]) -> str:
     return "\n".join([*map(fit, head), *_warnings(session, shown), *map(fit, rest)])
 
 
+_SHOWN_FAULTS = 20
+"""The most faults that `status` names."""
+
+
 def _warnings(session: Session, shown: dict[str, Any]) -> list[str]:
     """Damage and contested values: never truncated, however narrow the terminal is."""
     lines = []
-    for fault in session.peek().faults:
+    faults = session.peek().faults
+    for fault in faults[:_SHOWN_FAULTS]:
         lines.append(
             paint(f"damaged  {clean(fault.where)}: {clean(fault.what)}; see `holdfast doctor`", "red")
+        )
+    if len(faults) > _SHOWN_FAULTS:
+        lines.append(
+            paint(f"damaged  {len(faults) - _SHOWN_FAULTS:,} more lines; see `holdfast doctor`", "red")
         )
     for contest in shown["contested"]:
         rivals = ", ".join(f"{clean(r['value'], 60)} (by {clean(r['by'], 30)})" for r in contest["rivals"])

@@ -111,8 +111,12 @@ def _doctor_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _doctor(arguments: argparse.Namespace) -> Output:
+    from holdfast.edge.install.health import dead_hooks
+    from holdfast.edge.install.run import place_of
+
     with open_here(arguments) as workspace:
         faults = workspace.doctor(fix=arguments.fix)
+    faults += dead_hooks(place_of(False, os.environ))
     serious = [fault for fault in faults if not fault.harmless]
     lines = []
     for fault in faults:

@@ -30,6 +30,7 @@ GROUPS = {
         "decide": "decisions",
         "settle": "decisions",
         "recover": "decisions",
+        "run": "runs",
         "decisions": "decisions",
         "goal": "goals",
         "phase": "phases",
@@ -61,11 +62,13 @@ GROUPS = {
         "agents-md": "handoffs",
     },
     "History": {
+        "search": "recall",
         "log": "history",
         "show": "history",
         "diff": "history",
         "why": "why",
         "view": "handoffs",
+        "sql": "recall",
         "export": "exports",
         "import": "imports",
     },
@@ -82,6 +85,7 @@ GROUPS = {
         "verify": "checks",
         "sync": "checks",
         "schema": "checks",
+        "index": "recall",
     },
     "Agents, programs and shells": {
         "install": "hosts",
@@ -110,6 +114,7 @@ EXIT_STATUS = (
     (5, "damaged store"),
     (6, "engine unavailable"),
     (7, "forbidden"),
+    (125, "`run` did not start its command; else it exits as the command does"),
 )
 EXAMPLE = (
     "holdfast init",

@@ -151,9 +151,11 @@ def _handled(name: str, host: Host, event: Event, where: str, end: float) -> str
 
     try:
         from holdfast.edge.hooks.handler import handle
+        from holdfast.workspace.discovery import find
 
         with _Deadline(max(end - monotonic(), _OUTPUT_S)):
-            return handle(name, host, event, os.environ.get("HOLDFAST_URL") or where)
+            # The host's folder is where the agent works, not a workspace that a person has named.
+            return handle(name, host, event, os.environ.get("HOLDFAST_URL") or find(where))
     except NoWorkspace:
         return ""  # no workspace here
     except Exception as error:

@@ -41,6 +41,7 @@ PROJECT = "CLAUDE_PROJECT_DIR"
 AGAIN_AT_PROMPT = False
 """Whether the brief must come with the first prompt after a compaction: here SessionStart fires again."""
 COUNT_BEFORE = ""
+LOADS = "CLAUDE.md"
 _ASKED = ("", "user", "sdk")
 """Sources of prompts from a person or a program rather than from the host itself."""
 

@@ -13,6 +13,7 @@ from holdfast.edge.hooks.event import PROMPT, START, TOOL, Event, Payload
 PROJECT = ""
 AGAIN_AT_PROMPT = False
 COUNT_BEFORE = ""
+LOADS = "AGENTS.md"
 CAP = 9_900
 
 

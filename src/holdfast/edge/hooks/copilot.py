@@ -45,6 +45,7 @@ KINDS = {
 PROJECT = ""
 AGAIN_AT_PROMPT = True
 COUNT_BEFORE = "all"
+LOADS = "AGENTS.md"
 CAP = 9_900
 
 

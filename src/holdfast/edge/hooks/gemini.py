@@ -36,6 +36,7 @@ KINDS = {
 PROJECT = "GEMINI_PROJECT_DIR"
 AGAIN_AT_PROMPT = True
 COUNT_BEFORE = "manual"
+LOADS = "GEMINI.md"
 CAP = 9_900
 _OPEN, _CLOSE = "<hook_context>", "</hook_context>"
 

@@ -16,18 +16,21 @@ from holdfast.workspace.clock import wall_clock
 from holdfast.workspace.workspace import open_workspace
 
 if TYPE_CHECKING:
+    from holdfast.edge.hooks.delivery_log import DeliveryLog
     from holdfast.edge.hooks.hosts import Host
     from holdfast.workspace.session import Session
     from holdfast.workspace.workspace import Workspace
 
 FRESH = "holdfast stores the memory of this project in .state/. No session is open: the first prompt starts one.\n"
 HOW = (
-    "Before you act on a decision: `holdfast decide TEXT --because WHY --action WHAT`; afterwards: "
-    "`holdfast settle ID OUTCOME`. "
-    "`holdfast brief` shows this again.\n"
+    "Record what you decide with the MCP tool `decide`, or `holdfast decide TEXT --because WHY`. If you act on it, "
+    "give the action first (`--action WHAT`), and afterwards the outcome: `settle`, or `holdfast settle ID OUTCOME`. "
+    "What other sessions decided: `search`, or `holdfast search WORDS`.\n"
 )
 AWAY_MS = 1_800_000
 """A conversation counts as away if nobody wrote to its session for this long."""
+_INSTRUCTIONS = 200_000
+"""Bytes of a host's own instructions that are compared with the brief."""
 GROWN = 400_000
 """Growth of the transcript in bytes (about 100,000 tokens) after which a host may have compacted unreported."""
 
@@ -142,20 +145,66 @@ def _system(call: Call) -> str:
     return FRESH + HOW if session is None else _brief(call, session)
 
 
+LOST = ("clear", "compact", "fork")
+"""Sources of a start after which the conversation's context no longer has the brief."""
+
+
 def _brief(call: Call, session: Session) -> str:
+    """The brief; only what is new in it for a conversation that still has an earlier one."""
     from holdfast.edge.hooks.delivery_log import DeliveryLog
+
+    working_set, event = session.peek(), call.event
+    count = working_set.state["compactions"]["count"]
+    with DeliveryLog(call.workspace, call.conversation) as log:
+        has_one = (
+            event.kind == events.START
+            and event.host_session != ""
+            and log.has_brief_of(session.stream, count)
+            and (event.source not in LOST or log.was_just_briefed(event.source))
+        )
+        if not has_one:
+            log.forget_lines()
+        text, lines = _fitting(call, session, log if has_one else None)
+        log.seen_up_to(working_set.head)
+        log.briefed(session.stream, event.source, count, _length(event.transcript), lines)
+    return text
+
+
+def _fitting(call: Call, session: Session, log: DeliveryLog | None) -> tuple[str, list[str]]:
+    """The brief within the host's limit, and its lines; with a log, only what is new."""
     from holdfast.views.brief import DEFAULT, LEAST
     from holdfast.workspace.handover import make_brief
 
-    host, budget = call.host, DEFAULT
+    host, budget, shown = call.host, DEFAULT, _loaded(call)
     while True:
-        text = f"{make_brief(session, budget).text}\n{HOW}"
+        brief = make_brief(session, budget, shown=shown).text
+        lines = brief.splitlines()
+        text = f"{brief}\n{HOW}" if log is None else _difference(lines, log)
         if host.size(text) <= host.CAP or budget == LEAST:
-            break
+            return cut(host, text), lines
         budget = max(LEAST, min(budget - 100, budget * host.CAP // host.size(text)))
-    count = session.peek().state["compactions"]["count"]
-    DeliveryLog(call.workspace, call.conversation).briefed(count, _length(call.event.transcript))
-    return cut(host, text)
+
+
+def _loaded(call: Call) -> str:
+    """The instructions that the host itself puts into the conversation."""
+    try:
+        with open(os.path.join(os.path.dirname(call.workspace.where), call.host.LOADS), "rb") as file:
+            return file.read(_INSTRUCTIONS).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _difference(lines: list[str], log: DeliveryLog) -> str:
+    """The entries of a brief that are new, under their titles; empty if there are none."""
+    new = set(log.new_lines([line for line in lines if line.startswith("- ")]))
+    found: list[str] = []
+    title = ""
+    for line in lines:
+        title = line if line.startswith("## ") else title
+        if line in new:
+            found += [title] if title and title not in found else []
+            found.append(line)
+    return "\n".join(["holdfast: new since the last brief", lines[1], *found]) + "\n" if found else ""
 
 
 def cut(host: Host, text: str) -> str:
@@ -193,7 +242,7 @@ def _prompt(call: Call) -> str:
         lost = -1 < delivered.compactions() < state["compactions"]["count"]
         if lost or _length(event.transcript) > delivered.transcript() + GROWN:
             return _brief(call, session)
-    return _news(call, state)
+    return _news(call, session)
 
 
 def _length(transcript: str) -> int:
@@ -204,22 +253,42 @@ def _length(transcript: str) -> int:
         return 0
 
 
-def _news(call: Call, state: dict[str, Any]) -> str:
-    contests = contested.contests(state["registers"])
-    if not contests:
-        return ""
+def _news(call: Call, session: Session) -> str:
+    """What others did since the last prompt: contested values, decisions of other agents."""
     from holdfast.edge.hooks.delivery_log import DeliveryLog
+
+    working_set = session.peek()
+    contests = contested.contests(working_set.state["registers"])
+    log = DeliveryLog(call.workspace, call.conversation)
+    since = log.seen_up_to(working_set.head)
+    lines = _decided_by_others(call, working_set.state, since) if since != working_set.head else []
+    if not contests and not lines:
+        return ""
     from holdfast.views.fence import RULE, fenced, token
 
-    lines = []
     for contest in contests[:5]:
         rivals = ", ".join(fenced(str(rival["value"]), 100) for rival in contest["rivals"][:3])
         lines.append(
             f"holdfast: CONTESTED {token(contest['name'])}: {fenced(str(contest['value']), 100)}, but somebody else "
             f"has set {rivals}. Set it again to settle it."
         )
-    new = DeliveryLog(call.workspace, call.conversation).undelivered(lines)
+    new = log.undelivered(lines)
     return "\n".join([*new, RULE]) + "\n" if new else ""
+
+
+def _decided_by_others(call: Call, state: dict[str, Any], since: str) -> list[str]:
+    """The decisions that other agents made in the session after a commit."""
+    from holdfast.views import parts
+    from holdfast.views.fence import fenced, quoted, token
+
+    me = call.workspace.by
+    made = [*parts.opened(state, "decisions"), *parts.closed(state, "decisions")]
+    new = [entry for entry in made if entry["commit"] > since and entry["by"] != me]
+    return [
+        f"holdfast: decided meanwhile: {token(entry['id'])} {quoted(entry['text'], entry, 240)} because "
+        f"{fenced(entry['because'], 160)}"
+        for entry in sorted(new, key=lambda entry: str(entry["commit"]))[-5:]
+    ]
 
 
 def _tool(call: Call) -> str:

@@ -36,6 +36,8 @@ class Host(Protocol):
     COUNT_BEFORE: str
     """Which compactions are counted before they happen, because the host does not report their end: ``all``, those with
     this trigger, or none."""
+    LOADS: str
+    """The file with instructions that the host itself puts into every conversation."""
     CAP: int
 
     def size(self, said: str) -> int: ...

@@ -50,6 +50,7 @@ EVENTS = {
 PROJECT = ""
 AGAIN_AT_PROMPT = False
 COUNT_BEFORE = ""
+LOADS = "AGENTS.md"
 CAP = 9_900
 
 

@@ -12,6 +12,7 @@ from holdfast.edge.hooks.event import PROMPT, START, TOOL, Event, Payload
 PROJECT = ""
 AGAIN_AT_PROMPT = True
 COUNT_BEFORE = "all"
+LOADS = "AGENTS.md"
 CAP = 9_900
 NAMES = {
     "sessionStart": "SessionStart",

@@ -51,7 +51,7 @@ def _with(
 ) -> tuple[bytes, list[str], list[list[str]]]:
     if target.kind == "own":
         ours = known is not None and before is not None and digest(before) == known["after"]
-        if before is not None and not ours and before != target.text.encode():
+        if before is not None and not ours and not target.is_own(before):
             raise Refused("it was not created by holdfast or was edited since")
         return target.text.encode(), [], []
     pieces: list[str] = known["pieces"] if known else []
@@ -67,9 +67,10 @@ def _with(
     text = _text(before)
     if not text.strip():
         raise Refused("it is empty")
-    if settings.has(text, target.wanted):
+    unwanted = "permissions" not in target.wanted and settings.has_rules(pieces, keys)
+    if settings.has(text, target.wanted) and not unwanted:
         return before, pieces, keys or []
-    if settings.holds(jsonc.parse(text).value):
+    if unwanted or settings.holds(jsonc.parse(text).value):
         text = settings.withdrawn(text, pieces, keys)
     merged = settings.merged(text, target.wanted)
     return merged.text.encode(), merged.pieces, merged.made
@@ -97,18 +98,19 @@ def uninstall(target: Target, host: str, ledger: Ledger, before: bytes | None) -
 
 def _without(target: Target, before: bytes, known: Entry | None) -> bytes | None:
     if target.kind == "own":
-        if before == target.text.encode():
+        if target.is_own(before):
             return None
         if known is None:
             return before  # not our file
         raise Refused("it was edited since holdfast created it; remove it by hand if you do not want it")
     text = _text(before)
     pieces: list[str] = known["pieces"] if known else []
+    keys: list[list[str]] | None = known["keys"] if known else None
     if target.kind == "toml":
         return settings.withdrawn_toml(text, pieces).encode()
-    if not text.strip() or not settings.holds(jsonc.parse(text).value):
+    if not text.strip() or not (settings.holds(jsonc.parse(text).value) or settings.has_rules(pieces, keys)):
         return before
-    return settings.withdrawn(text, pieces, known["keys"] if known else None).encode()
+    return settings.withdrawn(text, pieces, keys).encode()
 
 
 def _is_bare(target: Target, after: bytes) -> bool:

@@ -9,7 +9,8 @@ from holdfast.edge.install import plan
 from holdfast.edge.install.files import read
 from holdfast.edge.install.ledger import Entry, Ledger
 from holdfast.edge.install.plan import Change
-from holdfast.edge.install.targets import HOSTS, Place, Target, present, program, targets
+from holdfast.edge.install.program import NAME, Program, program
+from holdfast.edge.install.targets import HOSTS, Place, Target, present, targets
 from holdfast.errors import NoWorkspace, Usage
 from holdfast.typed import Record
 from holdfast.workspace import discovery
@@ -21,22 +22,21 @@ class Done(Record):
     """What was changed, or would be in a dry run."""
 
     hosts: list[str]
+    place: Place
     changes: list[Change]
     """The files that change."""
-    command: str
-    portable: bool
-    """Whether the command works on other machines too."""
+    program: Program
     workspace: str
     """The workspace that was created; empty if none was."""
 
 
-def place_of(user: bool, environment: Mapping[str, str]) -> Place:
+def place_of(user: bool, environment: Mapping[str, str], *, allow: bool = True) -> Place:
     """Where to install from here: the project is the folder of the workspace, else the root of the repository."""
     try:
         project = os.path.dirname(discovery.find(os.getcwd()))
     except NoWorkspace:
         project = discovery.project_root(os.getcwd())
-    return Place(user, project, os.path.expanduser("~"), environment)
+    return Place(user, project, os.path.expanduser("~"), environment, allow)
 
 
 def install(hosts: list[str], place: Place, *, dry_run: bool = False) -> Done:
@@ -47,27 +47,27 @@ def install(hosts: list[str], place: Place, *, dry_run: bool = False) -> Done:
             "No agent host was found on this machine; nothing was changed.",
             hint=f"Name one: {', '.join(HOSTS)}.",
         )
-    command, portable = program(place.environment)
+    called = program(place.environment, place.home)
     ledger = Ledger(place.home, place.environment)
-    changes = _planned(chosen, place, command, ledger, plan.install)
+    changes = _planned(chosen, place, called.command, ledger, plan.install)
     made = ""
     if not dry_run:
         made = "" if place.user else _workspace(place)
         plan.carry_out(changes, ledger)
-    return Done(chosen, [c for c in changes if c.changes], command, portable, made)
+    return Done(chosen, place, [c for c in changes if c.changes], called, made)
 
 
 def uninstall(hosts: list[str], place: Place, *, dry_run: bool = False) -> Done:
     """Remove holdfast from the settings of the hosts; from all that have it if none is named."""
     ledger = Ledger(place.home, place.environment)
     chosen = _checked(hosts) or list(HOSTS)
-    changes = _planned(chosen, place, "holdfast", ledger, plan.uninstall)
+    changes = _planned(chosen, place, NAME, ledger, plan.uninstall)
     touched = {change.path for change in changes if change.changes or ledger.get(change.path) is not None}
     if not hosts:
-        chosen = [h for h in chosen if any(t.path in touched for t in targets(h, place, "holdfast"))]
+        chosen = [h for h in chosen if any(t.path in touched for t in targets(h, place, NAME))]
     if not dry_run:
         plan.carry_out(changes, ledger)
-    return Done(chosen, [c for c in changes if c.changes], "", True, "")
+    return Done(chosen, place, [c for c in changes if c.changes], Program("", True), "")
 
 
 def _planned(hosts: list[str], place: Place, command: str, ledger: Ledger, planner: Planner) -> list[Change]:

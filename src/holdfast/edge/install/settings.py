@@ -7,10 +7,12 @@ import re
 
 from holdfast.edge.install import jsonc
 from holdfast.errors import Refused
+from holdfast.packages.hosts import CLAUDE_RULES
 from holdfast.typed import Any, Record
 
-_OURS = r"(?:^|[\s/\\\"'])holdfast(?:\.exe)?[\"']?\s+hook\s"
+_OURS = r"(?:^|[\s/\\\"'])holdfast(?:\.exe)?[\"']*\s+hook\s"
 _LINES = ("command", "bash", "powershell")
+_RULES = "permissions"
 
 
 class Merged(Record):
@@ -40,12 +42,49 @@ def is_server(value: Any) -> bool:
     return len(words) == 2 and words[1] == "mcp" and _name(words[0]) == "holdfast"
 
 
-def _command(server: dict[str, Any] | None) -> Any:
-    return (server or {}).get("command")
+def _is_rule(kind: str, value: Any) -> bool:
+    """Whether a permission of Claude Code is one of those that we add. A person may have added the same."""
+    return value in CLAUDE_RULES[kind]
+
+
+def _said(server: Any) -> tuple[Any, Any]:
+    """What two registrations of our server must have in common."""
+    return server.get("command"), server.get("trust")
 
 
 def _name(command: Any) -> str:
     return re.split(r"[/\\]", str(command))[-1].removesuffix(".exe")
+
+
+def program_of(line: str) -> str:
+    """The program that a hook of ours starts; empty if that cannot be said."""
+    import shlex
+    from itertools import pairwise
+
+    try:
+        words = shlex.split(line)
+        if words[:2] == ["sh", "-c"] and len(words) > 2:
+            words = shlex.split(words[2])
+    except ValueError:
+        return ""
+    called = (one for one, next_ in pairwise(words) if next_ == "hook")
+    return next((word for word in called if _name(word) == "holdfast"), "")
+
+
+def programs(text: str) -> list[str]:
+    """The programs that the hooks and the server in a JSON file start."""
+    root = jsonc.parse(text).value
+    found: list[str] = []
+    for path in _places(root):
+        value = root
+        for step in path:
+            value = value[step]
+        for entry in value.get("hooks", [value]):
+            found += [program_of(entry[name]) for name in _LINES if is_hook({name: entry.get(name)})]
+        if is_server(value):
+            command = value["command"]
+            found.append(command[0] if isinstance(command, list) else command)
+    return sorted({*found} - {""})
 
 
 # -- JSON -----------------------------------------------------------------------------------------------------
@@ -61,8 +100,13 @@ def merged(text: str, wanted: dict[str, Any]) -> Merged:
 
 
 def holds(value: Any) -> bool:
-    """Whether anything of ours is in the settings."""
+    """Whether a hook or a server of ours is in the settings."""
     return bool(_places(value))
+
+
+def has_rules(pieces: list[str], made: list[list[str]] | None) -> bool:
+    """Whether what was inserted has permissions in it."""
+    return any(path[0] == _RULES for path in made or ()) or any('"mcp__holdfast' in piece for piece in pieces)
 
 
 def has(text: str, wanted: dict[str, Any]) -> bool:
@@ -79,14 +123,26 @@ def has(text: str, wanted: dict[str, Any]) -> bool:
             if isinstance(entry, list):
                 if not isinstance(present, list) or any(each not in present for each in entry):
                     return False
-            elif not is_server(present) or _command(present) != _command(entry):
+            elif not is_server(present) or _said(present) != _said(entry):
                 return False
-    entries = [entry for inside in wanted.values() for entry in inside.values()]
+    entries = [entry for key, inside in wanted.items() if key != _RULES for entry in inside.values()]
     return len(_places(value)) == sum(len(each) if isinstance(each, list) else 1 for each in entries)
 
 
+def _rules(value: Any) -> list[tuple[str | int, ...]]:
+    """The paths of the permissions that we add, last first."""
+    inside = value.get(_RULES) if isinstance(value, dict) else None
+    return [
+        (_RULES, kind, index)
+        for kind in CLAUDE_RULES
+        if isinstance(inside, dict) and isinstance(rules := inside.get(kind), list)
+        for index in range(len(rules) - 1, -1, -1)
+        if _is_rule(kind, rules[index])
+    ]
+
+
 def _places(value: Any) -> list[tuple[str | int, ...]]:
-    """The paths of everything of ours, last first, so that removing one keeps the other paths valid."""
+    """The paths of our hooks and servers, last first, so that removing one keeps the other paths valid."""
     found: list[tuple[str | int, ...]] = []
     if not isinstance(value, dict):
         return found
@@ -120,7 +176,8 @@ def withdrawn(text: str, pieces: list[str], made: list[list[str]] | None) -> str
     if exact is not None:
         return exact
     emptied: list[tuple[str, ...]] = []
-    for path in _places(jsonc.parse(text).value):
+    value = jsonc.parse(text).value
+    for path in (*_places(value), *_rules(value)):
         text = jsonc.without(text, path)
         emptied += [tuple(str(step) for step in path[:length]) for length in (2, 1) if length < len(path)]
     known = None if made is None else {tuple(path) for path in made}

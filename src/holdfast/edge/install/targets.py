@@ -23,6 +23,10 @@ _FOLDERS = {
     "cursor": (".cursor",),
 }
 """Folders that a host creates in the home or the project."""
+ALLOWED = ("claude", "gemini")
+"""Hosts whose settings can say that our tools need no question."""
+_COMMAND = "const COMMAND = "
+"""Begins the one line of the OpenCode plug-in that differs between installations."""
 _OPENCODE_SCHEMA = "https://opencode.ai/config.json"
 NOTES = {
     "claude": "Claude Code asks once whether to use the project's MCP server.",
@@ -41,6 +45,8 @@ class Place(Record):
     project: str
     home: str
     environment: Mapping[str, str]
+    allow: bool = True
+    """Whether the host may call our tools without a question."""
 
     def at(self, *parts: str, variable: str = "") -> str:
         """A file in the user's home (or in the folder of the variable), or in the project."""
@@ -62,6 +68,10 @@ class Target(Record):
     skeleton: dict[str, Any] = {}  # noqa: RUF012 - never changed
     """What a new file must contain besides."""
 
+    def is_own(self, data: bytes) -> bool:
+        """Whether these are the bytes of an ``own`` file, whatever command it calls."""
+        return _but_command(data.decode("utf-8", "replace")) == _but_command(self.text)
+
 
 def present(place: Place) -> list[str]:
     """The hosts that are installed, or that the project has settings for."""
@@ -76,24 +86,6 @@ def present(place: Place) -> list[str]:
     return found
 
 
-def program(environment: Mapping[str, str]) -> tuple[str, bool]:
-    """The command that hosts call, and whether it works on other machines too.
-
-    The bare name if it is on PATH: it survives upgrades and is the same for everybody. Else the absolute path of the
-    script next to this interpreter.
-    """
-    if shutil.which("holdfast", path=environment.get("PATH")):
-        return "holdfast", True
-    for folder in (os.path.dirname(sys.executable), os.path.dirname(os.path.abspath(sys.argv[0]))):
-        path = os.path.join(folder, "holdfast")
-        if os.path.isfile(path) and os.access(path, os.X_OK):
-            return path, False
-    raise Unavailable(
-        "The command holdfast is neither on PATH nor next to this interpreter; nothing was changed.",
-        hint="Install holdfast as a command (for example with pipx), then install it into the hosts.",
-    )
-
-
 def targets(host: str, place: Place, command: str) -> list[Target]:
     """The files of a host, and what to install in each."""
     if host not in HOSTS:
@@ -103,24 +95,7 @@ def targets(host: str, place: Place, command: str) -> list[Target]:
 
 
 def _hooks(host: str, command: str) -> dict[str, Any]:
-    return {"hooks": _called(tables.hooks(host), command)}
-
-
-def _called(value: Any, command: str) -> Any:
-    """The tables with the actual command."""
-    if isinstance(value, dict):
-        return {key: _called(each, command) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_called(each, command) for each in value]
-    if isinstance(value, str) and value.startswith("holdfast hook "):
-        return f"{_quoted(command)}{value.removeprefix('holdfast')}"
-    return value
-
-
-def _quoted(command: str) -> str:
-    import shlex
-
-    return shlex.quote(command)
+    return {"hooks": tables.hooks(host, command)}
 
 
 def _server(host: str, command: str, table: str = "mcpServers") -> dict[str, Any]:
@@ -138,7 +113,11 @@ def _claude(place: Place, command: str) -> list[Target]:
         servers = os.path.join(named or place.home, ".claude.json")
     else:
         servers = os.path.join(place.project, ".mcp.json")
-    return [Target(settings, _hooks("claude", command)), Target(servers, _server("claude", command))]
+    rules = {"permissions": tables.CLAUDE_RULES} if place.allow else {}
+    return [
+        Target(settings, {**_hooks("claude", command), **rules}),
+        Target(servers, _server("claude", command)),
+    ]
 
 
 def _codex(place: Place, command: str) -> list[Target]:
@@ -150,7 +129,10 @@ def _codex(place: Place, command: str) -> list[Target]:
 
 def _gemini(place: Place, command: str) -> list[Target]:
     settings = place.at(".gemini", "settings.json")
-    return [Target(settings, {**_hooks("gemini", command), **_server("gemini", command)})]
+    server = _server("gemini", command)
+    if place.allow:
+        server["mcpServers"][tables.SERVER]["trust"] = True
+    return [Target(settings, {**_hooks("gemini", command), **server})]
 
 
 def _copilot_hooks(place: Place, command: str) -> Target:
@@ -208,7 +190,24 @@ def _plugin(command: str) -> str:
         text = resources.files("holdfast.packages").joinpath("opencode", "holdfast.ts").read_text("utf-8")
     except OSError as error:
         raise Unavailable("This installation of holdfast lacks its plug-in for OpenCode.") from error
-    return text.replace('const COMMAND = "holdfast"', f"const COMMAND = {json.dumps(command)}", 1)
+    return text.replace(f'{_COMMAND}"holdfast"', f"{_COMMAND}{json.dumps(command)}", 1)
+
+
+def plugin_command(text: str) -> str:
+    """The command that a plug-in for OpenCode calls; empty if it has none."""
+    import json
+
+    for line in text.splitlines():
+        if line.startswith(_COMMAND):
+            try:
+                return str(json.loads(line.removeprefix(_COMMAND)))
+            except ValueError:
+                return ""
+    return ""
+
+
+def _but_command(text: str) -> list[str]:
+    return [line for line in text.splitlines(keepends=True) if not line.startswith(_COMMAND)]
 
 
 _TARGETS = {

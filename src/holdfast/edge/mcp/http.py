@@ -11,7 +11,8 @@ import signal
 import sys
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import BoundedSemaphore, Thread, current_thread, main_thread
+from socket import SHUT_RDWR
+from threading import BoundedSemaphore, Lock, Thread, current_thread, main_thread
 
 from holdfast.edge.mcp import wire
 from holdfast.edge.mcp.http_rules import checked_headers, is_modern, is_own_host, is_own_origin, status_of
@@ -59,6 +60,9 @@ class Listener(ThreadingHTTPServer):
         self.sessions = Sessions(server)
         self._room = BoundedSemaphore(CONNECTIONS)
         self._resting = True
+        self._strangers: dict[Any, None] = {}
+        """Connections that have not shown the token yet, oldest first."""
+        self._strangers_lock = Lock()
 
     def run(self) -> None:
         """Serve until SIGTERM or SIGINT."""
@@ -79,15 +83,36 @@ class Listener(ThreadingHTTPServer):
             self.protocol.offer.idle()
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        if not self._room.acquire(blocking=False):
+        if not self._room.acquire(blocking=False) and not self._make_room():
             self.shutdown_request(request)
             return
+        with self._strangers_lock:
+            self._strangers[request] = None
         super().process_request(request, client_address)
+
+    def _make_room(self) -> bool:
+        """End the oldest connection that has not shown the token yet; False if all have."""
+        with self._strangers_lock:
+            oldest = next(iter(self._strangers), None)
+            if oldest is None:
+                return False
+            del self._strangers[oldest]
+        try:
+            oldest.shutdown(SHUT_RDWR)
+        except OSError:
+            pass  # it has just ended by itself
+        return self._room.acquire(timeout=1)
+
+    def is_known(self, request: Any) -> None:
+        """The client of a connection has shown the token."""
+        with self._strangers_lock:
+            self._strangers.pop(request, None)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         try:
             super().process_request_thread(request, client_address)
         finally:
+            self.is_known(request)
             self._room.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -117,6 +142,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif self.path.split("?")[0] != PATH:
             self._refuse(404, f"The only path is {PATH}.")
         else:
+            self.server.is_known(self.request)
             return True
         return False
 

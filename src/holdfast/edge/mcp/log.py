@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import json
 
-from holdfast.core import timestamps
 from holdfast.core.codec import Commit
 from holdfast.edge.mcp.wire import Json
+from holdfast.errors import NoSession
+from holdfast.index.search import Found
 from holdfast.typed import Any
 from holdfast.views.fence import fenced, origin
-from holdfast.workspace.clock import wall_clock
-from holdfast.workspace.history import Filter, find_thing, log_page, matching
+from holdfast.workspace.history import find_thing, log_page
+from holdfast.workspace.searching import find
 from holdfast.workspace.session import Session
+from holdfast.workspace.workspace import Workspace
 
 LIMIT = 20
 SHORT, FULL = 300, 4_000
 """Characters per event in a search result, and in a result about one id."""
 RESULT_CAP = 40_000
 """Characters of a result about one id: clients truncate longer ones."""
+_FILTERS = ("kind", "by", "since", "path")
+_MOST_MISSING = 5
 PAGE = 50
 """Commits per page of the log."""
 _MEASURES = ((2_000, 50), (400, 20), (60, 5))
@@ -25,34 +29,53 @@ _MEASURES = ((2_000, 50), (400, 20), (60, 5))
 PAGE_CAP = 100_000
 
 
-def search(session: Session, given: Json) -> Json:
-    """The matching events, newest first, each as fenced text with its origin."""
+def about(session: Session, short_id: str, limit: int) -> Json:
+    """Every event of a session about one entry, newest first, each as fenced text with its origin."""
+    found = find_thing(session, short_id)[-limit:][::-1]
+    length = min(FULL, max(SHORT, RESULT_CAP // max(1, len(found))))
+    events = [
+        {**_event(entry, entry["type"], entry["data"], length), "id": short_id, "session": session.name}
+        for entry in found
+    ]
+    return {"events": events, "total": len(events), "looked": f"the log of {session.name}"}
+
+
+def search(workspace: Workspace, given: Json) -> Json:
+    """The best matches over all sessions, or in one of them, each as fenced text with its origin."""
+    filters: Json = {name: given[name] for name in _FILTERS if name in given}
+    stream = workspace.session(given["session"]).stream if "session" in given else None
+    if not filters and stream is None and not given.get("text", "").strip():
+        filters["until"] = "0s"  # everything, newest first
     limit = given.get("limit", LIMIT)
-    if "id" in given:
-        found = find_thing(session, given["id"])[-limit:][::-1]
-        length = min(FULL, max(SHORT, RESULT_CAP // max(1, len(found))))
-        events = [_event(entry, entry["type"], entry["data"], length) for entry in found]
-    else:
-        since = timestamps.iso(timestamps.parse(given["since"], wall_clock())) if "since" in given else None
-        text = given["text"].lower() if "text" in given else None
-        wanted = Filter(given.get("type"), given.get("by"), since, None, text)
-        events = []
-        for commit in matching(session, wanted, limit):
-            said = {"at": commit.at, "by": commit.by, "origin": commit.origin}
-            alone = [event for event in commit.events if wanted.takes(commit._replace(events=(event,)))]
-            events += [_event(said, event.type, event.data, SHORT) for event in alone]
-    return {"session": session.id, "events": events[:limit]}
+    (hits, total, _, some), held = find(workspace, given.get("text", ""), stream, limit=limit, **filters)
+    if not held.sessions and not hits:
+        raise NoSession()
+    sessions = f"{held.sessions:,} session{'s' if held.sessions != 1 else ''}"
+    looked = [f"{held.commits:,} commits of {sessions}, archive included"]
+    if some:
+        looked.append("nothing has all of these words, this has some of them")
+    if held.behind:
+        looked.append(
+            f"not yet looked at: changes in {held.behind:,} streams, which another process is indexing"
+        )
+    looked += [f"could not look into {stream}: {why}" for stream, why in held.unreadable[:_MOST_MISSING]]
+    return {"events": [_hit(hit) for hit in hits], "total": total, "looked": "; ".join(looked)}
+
+
+def _hit(hit: Found) -> Json:
+    said = hit._asdict()
+    return {
+        "at": hit.at,
+        "type": hit.kind,
+        "id": hit.id,
+        "session": hit.session,
+        "text": f"{fenced(hit.snippet, SHORT)} {origin(said)}",
+    }
 
 
 def _event(said: Json, kind: str, data: Json, length: int) -> Json:
     text = fenced(json.dumps(data, ensure_ascii=False), length)
-    return {
-        "at": said["at"],
-        "by": fenced(said["by"], 60)[1:-1],
-        "origin": said["origin"],
-        "type": kind,
-        "text": f"{text} {origin(said)}",
-    }
+    return {"at": said["at"], "type": kind, "text": f"{text} {origin(said)}"}
 
 
 def page(session: Session, number: int) -> Json | None:

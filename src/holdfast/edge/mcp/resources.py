@@ -13,6 +13,7 @@ from holdfast.edge.mcp.pool import WorkspacePool
 from holdfast.edge.mcp.wire import Json, NoResource
 from holdfast.errors import HoldfastError, InvalidName, NotFound
 from holdfast.typed import Any, Record
+from holdfast.views.markdown import visible_json
 from holdfast.workspace.handle import Handle
 from holdfast.workspace.session import Session
 from holdfast.workspace.workspace import Workspace
@@ -164,7 +165,7 @@ def read(pool: WorkspacePool, client: str, uri: str) -> list[Json]:
         missing = NoResource(uri)
         missing.message = f"{error.message} {hints.text(error.hint)}"
         raise missing from error
-    return [{"uri": uri, "mimeType": kind, "text": text}]
+    return [{"uri": uri, "mimeType": kind, "text": visible_json(text) if kind == _JSON else text}]
 
 
 def _sessions(workspace: Workspace) -> Json:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from holdfast.edge.mcp import arguments as check
-from holdfast.edge.mcp import hints
+from holdfast.edge.mcp import hints, wire
 from holdfast.edge.mcp.pool import WorkspacePool
 from holdfast.edge.mcp.wire import Json, compact
 from holdfast.errors import HoldfastError
 from holdfast.typed import Record
-from holdfast.views.markdown import visible
+from holdfast.views.markdown import visible, visible_json
 
 
 class ToolResult(Record):
@@ -30,6 +30,8 @@ class Tool(Record):
     reads: bool = False
     """The tool writes nothing."""
     slow: bool = False
+    always: bool = False
+    """Claude Code has the tool in every request; it looks up all others before it can call them."""
 
     def shown(self) -> Json:
         """The tool's entry in ``tools/list``."""
@@ -45,6 +47,7 @@ class Tool(Record):
             "inputSchema": schema,
             "outputSchema": {"type": "object", "properties": gives, "required": always},
             "annotations": {**annotations, "openWorldHint": False},
+            **({"_meta": {wire.ALWAYS_KEY: True}} if self.always else {}),
         }
 
     def schema(self) -> Json:
@@ -61,5 +64,5 @@ def call(tool: Tool, pool: WorkspacePool, client: str, given: Json) -> Json:
     except HoldfastError as error:
         text = visible(f"{error.code}: {error.message} {hints.text(error.hint)}".rstrip())
         return {"content": [{"type": "text", "text": text}], "isError": True}
-    text = said.text or compact(said.data)
+    text = said.text or visible_json(compact(said.data))
     return {"content": [{"type": "text", "text": text}], "structuredContent": said.data, "isError": False}

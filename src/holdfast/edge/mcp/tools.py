@@ -64,26 +64,25 @@ TOOLS = (
     ),
     Tool(
         "search",
-        "Search the complete log, newest first. With id, everything about one entry in full.",
+        "Search all sessions before you conclude that something was never decided. With id: one entry.",
         {
             "text": _text(),
-            "type": _text("decision, loop.closed, …"),
+            "kind": _text("decision, fact, error, …"),
             "id": _text("such as D-12"),
             "by": _text(),
-            "since": _text("7d, 12h, 2026-01-21"),
-            "limit": {"type": "integer", "minimum": 1, "maximum": 100, "description": "default 20"},
+            "since": _text("7d, 2026-01-21"),
+            "path": _text(),
+            "limit": {"type": "integer", "minimum": 1, "maximum": 100},
             **_SESSION,
         },
         (),
         {
-            "session": _text(),
             "events": {
                 "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {name: _text() for name in ("at", "by", "origin", "type", "text")},
-                },
+                "items": {"type": "object"},
             },
+            "total": _INTEGER,
+            "looked": _text(),
         },
         verbs.search,
         reads=True,
@@ -99,8 +98,9 @@ TOOLS = (
     ),
     Tool(
         "decide",
-        "Record a decision: when this returns, it is durable. If you act on it now, say so in action BEFORE you act, "
-        "and settle it afterwards; without action it is a choice, which needs no outcome.",
+        "Call this whenever you choose between ways to go on, and BEFORE you do what is hard to undo; what is only "
+        "said is lost at the next compaction. Name what you do now in action and settle it afterwards; without action "
+        "it is a choice.",
         {
             "text": _text("what was decided"),
             "because": _text("why"),
@@ -109,16 +109,16 @@ TOOLS = (
             "revisit_when": _text(),
             "supersedes": _text("id of a decision"),
             "at": _texts("places it is about: src/db.py:40-60, commit:SHA"),
-            "op": _text("idempotency key: a repeated call is one commit"),
-            **_SESSION,
+            **_WRITES,
         },
         ("text", "because"),
         _RECEIPT,
         on_session(verbs.decide),
+        always=True,
     ),
     Tool(
         "settle",
-        "Record the outcome of a decision.",
+        "Record how a decision's action ended, as soon as it has: until then every agent is warned.",
         {
             "id": _text("such as D-12"),
             "outcome": _text(),
@@ -128,6 +128,7 @@ TOOLS = (
         ("id", "outcome"),
         _RECEIPT,
         on_session(verbs.settle),
+        always=True,
     ),
     Tool(
         "checkpoint",

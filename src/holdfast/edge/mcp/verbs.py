@@ -79,18 +79,37 @@ def status(session: Session, given: Json) -> ToolResult:
 
 
 def search(pool: WorkspacePool, client: str, given: Json) -> ToolResult:
-    from holdfast.edge.mcp.log import search
+    from holdfast.edge.mcp.log import LIMIT, about, search
 
-    named = given.pop("session", None)
-    data: Json = pool.on_own_handle(client, lambda session: search(session, given), named)
+    data: Json
+    if "id" in given:
+        wanted, limit = given["id"], given.get("limit", LIMIT)
+        named = given.get("session")
+        data = pool.on_own_handle(client, lambda session: about(session, wanted, limit), named)
+    else:
+        with pool.context(client) as context:
+            workspace = context.workspace
+        data = search(workspace, given)
     from holdfast.views.fence import RULE, token
 
     lines = [RULE]
     for event in data["events"]:
-        lines.append(f"{token(event['at'])} {token(event['type'])} {event['text']}")
-    if not data["events"]:
-        lines.append("No matches in the log.")
+        name = f"{token(event['type'])} {token(event['id'])}" if event["id"] else token(event["type"])
+        where = f" in {event['session']}" if event["session"] else ""
+        lines.append(f"{token(event['at'])} {name}{where} {event['text']}")
+    lines += _looked(data)
     return ToolResult(data, "\n".join(lines))
+
+
+def _looked(data: Json) -> list[str]:
+    """How much was found, and where."""
+    found, total = len(data["events"]), data["total"]
+    if not found:
+        return [f"Nothing found in {data['looked']}."]
+    shown = (
+        f"{found} of {total:,} matches" if found < total else f"{found} matches" if found > 1 else "1 match"
+    )
+    return [f"{shown} in {data['looked']}."]
 
 
 # -- writing ----------------------------------------------------------------------------------------------

@@ -33,6 +33,8 @@ CLIENT_KEY = f"{_KEY}clientInfo"
 ABILITIES_KEY = f"{_KEY}clientCapabilities"
 SERVER_KEY = f"{_KEY}serverInfo"
 SUBSCRIPTION_KEY = f"{_KEY}subscriptionId"
+ALWAYS_KEY = "anthropic/alwaysLoad"
+"""Of a tool: Claude Code never defers it behind its tool search."""
 
 MESSAGE_CAP = 32 << 20
 """The largest message, in bytes. The largest text that can be stored takes a fifth of it, fully escaped."""

@@ -7,6 +7,7 @@ import stat
 from _thread import allocate_lock, get_ident
 from collections.abc import Callable, Iterator
 
+from holdfast.core.hashing import blake2b
 from holdfast.core.stream import checked_note, checked_stream, is_stream_name
 from holdfast.errors import Forbidden, Newer, Unavailable
 from holdfast.fs import durable, posix
@@ -24,6 +25,9 @@ from holdfast.store.files.stream import Stream
 from holdfast.store.oserror import NOTHING_STORED, translate_oserror
 from holdfast.store.protocol import Appended, Capabilities, Cursor, Plan, Tail
 
+_SEALED = ("local/snapshots/", "local/ops/", "local/accepted/")
+"""Notes that are believed: only as this place wrote them."""
+_SEAL = 16
 _OPEN_STREAMS = 100
 """Streams with open files in one process."""
 
@@ -153,6 +157,8 @@ class FilesEngine:
         mode = 0o600 if name.startswith("local/keys/") else None
         tag = f"{self._place.tag}-{get_ident()}"  # threads may replace the same file at the same time
         try:
+            if data is not None and name.startswith(_SEALED):
+                data = self._seal(name, data) + data
             if data is None:
                 try:
                     self._fs.unlink(path)
@@ -169,11 +175,24 @@ class FilesEngine:
 
     def get(self, name: str) -> bytes | None:
         try:
-            return durable.read_whole(self._fs, self._note_path(name))
+            data = durable.read_whole(self._fs, self._note_path(name))
+            if not name.startswith(_SEALED):
+                return data
+            stored, data = data[:_SEAL], data[_SEAL:]
+            known = self._place.identity.stored()
+            return data if known and stored == self._seal(name, data) else None
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
         except OSError as error:
             raise translate_oserror(error, name) from error
+
+    def _seal(self, name: str, data: bytes) -> bytes:
+        """What only this place can put before a cache. Its secret is the inode and the change time of its anchor: git
+        can bring any file into ``local/``, also a key, but no file with a chosen inode and change time."""
+        writer = self._place.identity.writer()
+        anchor = self._fs.stat(os.path.join(self._place.local, "anchor"))
+        key = blake2b(f"{writer} {anchor.st_ino} {anchor.st_ctime_ns}".encode()).digest()
+        return blake2b(name.encode() + b"\0" + data, digest_size=_SEAL, key=key).digest()
 
     def is_archived(self, stream: str) -> bool:
         """Whether any part of a stream is archived."""

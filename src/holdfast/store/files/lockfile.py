@@ -146,16 +146,20 @@ def decode_header(header: bytes) -> WriterState | None:
     fixed = header[start : start + length]
     try:
         state = WriterState(**_fixed_fields(fixed))
+        state.fixed, state.fixed_crc = fixed, crc32(fixed)
+        return state if state.apply_header(header) and ids.is_commit_id(state.clock) else None
     except (ValueError, TypeError):
         return None
-    state.fixed, state.fixed_crc = fixed, crc32(fixed)
-    return state if state.apply_header(header) else None
 
 
 @lru_cache(maxsize=8)  # the same in many consecutive headers
 def _fixed_fields(data: bytes) -> dict[str, Any]:
     writer, segment, highest, node, texts = data.decode().split(" ", 4)
     token, numbers, index = json.loads(texts)
+    if not isinstance(token, str) or not isinstance(index, str) or not ids.is_writer(writer):
+        raise ValueError("not what encode_header wrote")
+    if not isinstance(numbers, dict) or any(type(number) is not int for number in numbers.values()):
+        raise ValueError("not what encode_header wrote")
     return {
         "writer": writer,
         "segment": int(segment),
@@ -168,9 +172,12 @@ def _fixed_fields(data: bytes) -> dict[str, Any]:
 
 
 def stored_state(fs: FileSystem, local: str, stream: str) -> WriterState | None:
-    """The state of a stream's writer, read without the lock: for display only."""
+    """The state of a stream's writer, read without the lock: for display only. One that was written to another file,
+    such as one that git brought, does not count."""
+    path = os.path.join(local, "locks", f"{flat(stream)}.lock")
     try:
-        return decode_header(durable.read_whole(fs, os.path.join(local, "locks", f"{flat(stream)}.lock")))
+        state = decode_header(durable.read_whole(fs, path))
+        return state if state is not None and state.node == fs.stat(path).st_ino else None
     except OSError:
         return None
 
@@ -223,10 +230,10 @@ class StreamLock:
 
     def _open(self) -> None:
         try:
-            self._fd = self._fs.open(self._path, os.O_RDWR | os.O_CREAT)
+            self._fd = durable.open_lock(self._fs, self._path)
         except FileNotFoundError:
             durable.make_folders(self._fs, os.path.dirname(self._path))
-            self._fd = self._fs.open(self._path, os.O_RDWR | os.O_CREAT)
+            self._fd = durable.open_lock(self._fs, self._path)
         self._node = self._fs.stat_handle(self._fd).st_ino
 
     def is_unchanged(self) -> bool:

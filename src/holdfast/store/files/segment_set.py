@@ -483,7 +483,7 @@ class SegmentSet:
         for name, mark in before.marks.items():
             if name in parts and mark.lines and not self._still_has(name, mark):
                 kept = sum(codec.id_of(line) <= mark.last for line in self._stream_all({name: parts[name]}))
-                damaged = sum(not trouble.kept for trouble in parts[name].troubles)  # reported line by line
+                damaged = parts[name].damaged  # reported line by line
                 if mark.lines > kept + damaged:
                     suspected.append((name, mark.lines - kept - damaged, mark.last))
         if not suspected:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import os
+import time
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
@@ -81,6 +82,8 @@ class Part(Record):
     """The ids increase from line to line, as in every segment that only its writer touched."""
     torn: int
     """Bytes after the last line feed: a write in progress, or a torn tail."""
+    damaged: int = 0
+    """Lines that hold no commit; ``troubles`` names only the first of them."""
 
 
 UNREAD = Mark(0, 0, 0, "", "", codec.GENESIS, 0)
@@ -180,6 +183,16 @@ def folders_of(root: str, stream: str) -> list[str]:
     return [folder for folder in found if folder]
 
 
+MOST_TROUBLES = 100
+"""The most lines of a segment that are named as damaged."""
+MOST_YEARS = 100
+"""How far in the future an id may be. Clocks differ by less, and as time passes, ids have room to go on."""
+_SURELY_PAST = "0200"
+"""Ids below, up to the year 2039, need no look at the clock."""
+_SHORTEST = codec.TAIL_LENGTH + codec.BY_AT
+"""No line of a commit is as short."""
+
+
 class Chain:
     """Verifies a segment's lines one by one and says which ones hold a commit."""
 
@@ -192,6 +205,16 @@ class Chain:
         self.rising = True
         """The last commit has a higher id than all before it."""
         self.troubles: list[Trouble] = []
+        self.damaged = 0
+
+    def is_garbage(self, piece: bytes) -> bool:
+        """Whether a line is too short for a commit, in a segment of which enough lines were named: millions of them
+        must not cost more than counting."""
+        if len(piece) >= _SHORTEST or len(self.troubles) < MOST_TROUBLES:
+            return False
+        self.sum = None
+        self.damaged += 1
+        return True
 
     def take(self, line: bytes, number: int) -> bool:
         """Whether the line holds a commit; problems are added to ``troubles``."""
@@ -200,8 +223,11 @@ class Chain:
             self.sum = None
             return False
         self.sum = following or codec.sum_of(line)
-        self.lines += 1
         commit_id = codec.id_of(line)
+        if commit_id >= _SURELY_PAST and is_too_late(commit_id):
+            self._name(number, f"its id is more than {MOST_YEARS} years in the future", kept=False)
+            return False
+        self.lines += 1
         self.rising = commit_id > self.last
         if self.rising:
             self.last = commit_id
@@ -217,8 +243,13 @@ class Chain:
         if what is None:
             return True  # the line before is unreadable
         whole = is_whole(line)
-        self.troubles.append(Trouble(number, what, kept=whole))
+        self._name(number, what, kept=whole)
         return whole
+
+    def _name(self, number: int, what: str, *, kept: bool) -> None:
+        self.damaged += not kept
+        if len(self.troubles) < MOST_TROUBLES:
+            self.troubles.append(Trouble(number, what, kept=kept))
 
 
 def read_part(fs: FileSystem, path: str, mark: Mark, *, collect: bool = True) -> Part:
@@ -249,6 +280,8 @@ def read_open_part(
             break
         number += 1
         offset += length
+        if chain.is_garbage(piece):
+            continue
         line = line_of(piece)
         if chain.take(line, number):
             if chain.rising:
@@ -267,7 +300,7 @@ def read_open_part(
     last_sum = chain.sum if chain.sum and good_offset == offset else ""
     new = Mark(offset, number, chain.lines, chain.first, chain.last, last_sum, changed)
     good = new._replace(offset=good_offset, rows=good_rows, sum=good_sum)
-    return Part(new, good, lines, chain.troubles, chain.ordered, torn)
+    return Part(new, good, lines, chain.troubles, chain.ordered, torn, chain.damaged)
 
 
 def _pieces(fs: FileSystem, fd: int, start: int, end: int) -> Iterator[tuple[bytes, int]]:
@@ -370,7 +403,16 @@ def backward(fs: FileSystem, path: str, chunk: int = 1 << 16) -> Iterator[bytes]
 
 def is_whole(line: bytes) -> bool:
     """Whether a line holds a commit, from the line alone."""
-    return codec.looks_right(line) and codec.fault_of(line, None) is None
+    if not codec.looks_right(line) or codec.fault_of(line, None) is not None:
+        return False
+    commit_id = codec.id_of(line)
+    return commit_id < _SURELY_PAST or not is_too_late(commit_id)
+
+
+def is_too_late(commit_id: str) -> bool:
+    """Whether an id is so far in the future that no clock can be the reason. Every writer goes on after the latest id
+    that it has read: after the last possible one nobody could write any more."""
+    return ids.milliseconds(commit_id) > time.time() * 1000 + MOST_YEARS * 365 * 86_400_000
 
 
 def whole_lines(data: bytes) -> list[bytes]:

@@ -55,6 +55,10 @@ def repaired(rows: Rows, found: list[Fault]) -> list[Fault]:
 
 
 def _stream_faults(rows: Rows, number: int, stream: str) -> Iterator[Fault]:
+    if type(stream) is not str:
+        where = f"table streams, row {number}"
+        yield Fault(faults.INVALID_STREAM, "", where, {"problem": "its name is not text"})
+        return
     try:
         checked_stream(stream)
     except HoldfastError as error:
@@ -90,5 +94,5 @@ def _stream_faults(rows: Rows, number: int, stream: str) -> Iterator[Fault]:
 def _commits(rows: Rows, number: int) -> Iterator[tuple[int, str, str | None, bytes]]:
     seq = 0
     while page := rows(_NEXT, (number, seq, _PAGE)):
-        yield from page
-        seq = page[-1][0]
+        for seq, commit_id, op, line in page:
+            yield seq, commit_id, op, line if type(line) is bytes else b""

@@ -300,11 +300,23 @@ def _check_version(path: str, version: int) -> None:
         )
 
 
-def translated(error: sqlite3.Error, path: str, *, outcome_unknown: bool) -> HoldfastError:
+ERRORS = (sqlite3.Error, UnicodeDecodeError)
+"""What the driver raises: the second if a text of the database or of its schema is not UTF-8."""
+_UNREADABLE = ("no such table", "no such column", "Could not decode to UTF-8", "malformed")
+
+
+def _is_damage(error: Exception) -> bool:
+    if isinstance(error, UnicodeDecodeError) or getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
+        return True
+    return str(error).startswith(_UNREADABLE)  # our own statements are right, so the schema is not
+
+
+def translated(error: Exception, path: str, *, outcome_unknown: bool) -> HoldfastError:
     """The holdfast error for a driver error; ``outcome_unknown`` while committing."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in _DAMAGED:
-        return Damaged(f"{path} is damaged: {error}.")
+    if _is_damage(error):
+        what = "a text in it is not UTF-8" if isinstance(error, UnicodeDecodeError) else error
+        return Damaged(f"{path} is damaged: {what}.")
     if outcome_unknown and code not in _NOT_BEGUN:
         return UnknownOutcome(
             f"Writing to {path} failed half-way ({error}): the commit may or may not be stored."

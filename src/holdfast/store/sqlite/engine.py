@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from threading import RLock
 
@@ -18,10 +18,11 @@ from holdfast.core.codec import GENESIS, decode, encode, fault_of, id_of, looks_
 from holdfast.core.stream import checked_note, checked_stream, flat
 from holdfast.core.timestamps import iso
 from holdfast.errors import Damaged, HoldfastError, Unavailable
-from holdfast.fs import posix
+from holdfast.fs import durable, posix
 from holdfast.fs.port import LOCK_EX, LOCK_UN, FileSystem
 from holdfast.store.numbered import check_expected, check_op, check_unchanged, closed, place_of, plan_wrote
 from holdfast.store.protocol import (
+    CHANGES,
     AppendContext,
     Appended,
     Capabilities,
@@ -30,8 +31,8 @@ from holdfast.store.protocol import (
     Plan,
     Tail,
 )
-from holdfast.store.sqlite import database, fork, statements
-from holdfast.store.sqlite.rows import Row, checked, head_of, is_text, row
+from holdfast.store.sqlite import database, fork, read_only, statements
+from holdfast.store.sqlite.rows import checked, head_of, is_text, row, typed
 from holdfast.typed import Any
 
 _PAGE = 256
@@ -54,7 +55,12 @@ class SqliteStore:
         # Two names of one file must use one lock, so symlinks are resolved first.
         self._path = os.path.realpath(path)
         self.capabilities = Capabilities(
-            "sqlite", survives_exit=True, survives_power_cut=True, shared=True, url=f"sqlite:///{self._path}"
+            "sqlite",
+            survives_exit=True,
+            survives_power_cut=True,
+            shared=True,
+            url=f"sqlite:///{self._path}",
+            extensions=frozenset([CHANGES]),
         )
         self._clock = clock
         self._fs = fs
@@ -63,6 +69,7 @@ class SqliteStore:
         self._db: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
         self._queue: int | None = None
+        self._frozen: read_only.Frozen | None = None
         self._writer = ""
         self._ends: dict[str, tuple[int, str, str]] = {}  # of streams whose last commit this store wrote
         self._data_version = -1
@@ -138,7 +145,9 @@ class SqliteStore:
             return Tail([], cursor, count, head, False, ()), last_sum
         return self._tail(stream, cursor)
 
-    def _repeated(self, stream: str, seq: int, line: bytes) -> Appended:
+    def _repeated(self, stream: str, seq: Any, line: Any) -> Appended:
+        if type(seq) is not int or type(line) is not bytes:
+            raise Damaged(f"The commit of this operation cannot be read: {row(stream, seq)}.")
         if what := fault_of(line, None):
             raise Damaged(f"The commit of this operation cannot be read: {row(stream, seq)}: {what}.")
         commit = decode(line)
@@ -149,7 +158,7 @@ class SqliteStore:
         with self._lock:
             if not newest_first:
                 return self._tail(stream, cursor)[0]
-            last = self._rows(statements.BACK, (stream, _NO_END, 1))
+            last = typed(self._rows(statements.BACK, (stream, _NO_END, 1)))
             version = last[0][0] if last else 0
             head = head_of(last[0]) if last else ids.ZERO
             at = [version, sum_of(last[0][2]) if last else GENESIS]
@@ -158,14 +167,14 @@ class SqliteStore:
     def _tail(self, stream: str, cursor: Cursor) -> tuple[Tail, str]:
         """The commits after the cursor, and the checksum that the next line is chained to."""
         count, last_sum = place_of(cursor) or (0, "")
-        rows: list[Row] = self._rows(statements.FROM, (stream, count))
+        rows = typed(self._rows(statements.FROM, (stream, count)))
         if count:
             # The row at the cursor is included: it proves that the cursor is valid, and gives version and head.
             fits = bool(rows) and rows[0][0] == count and sum_of(rows[0][2]) == last_sum
             if fits and len(rows) == 1:
                 return Tail([], [count, last_sum], count, id_of(rows[0][2]), False, ()), last_sum
             if not fits:
-                rows = self._rows(statements.FROM, (stream, 1))
+                rows = typed(self._rows(statements.FROM, (stream, 1)))
         else:
             fits = last_sum == GENESIS
         if not rows:
@@ -182,7 +191,7 @@ class SqliteStore:
         while seq > 0:
             with self._lock:
                 # One row more than the page: it proves the row after it, and the next page starts from it.
-                rows: list[Row] = self._rows(statements.BACK, (stream, seq, _PAGE + 1))
+                rows = typed(self._rows(statements.BACK, (stream, seq, _PAGE + 1)))
             if not rows or sum_of(rows[0][2]) != last_sum:
                 return  # removed while it was being read
             rows.reverse()
@@ -198,7 +207,21 @@ class SqliteStore:
     def streams(self, prefix: str = "") -> list[str]:
         with self._lock:
             found = self._rows("SELECT name FROM streams ORDER BY name")
-        return [name for (name,) in found if name.startswith(prefix)]
+        return [name for (name,) in found if type(name) is str and name.startswith(prefix)]
+
+    @property
+    def index_path(self) -> str:
+        """Beside the database: an index inside it would make every append wait for the index's transactions."""
+        return f"{self._path}-index"
+
+    def changes(self, known: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+        """The streams whose stamp is not the known one, with their new stamps, and the known streams that are gone."""
+        with self._lock:
+            found = {
+                name: f"{seq} {commit_id}" for name, seq, commit_id in self._rows(statements.LAST_COMMITS)
+            }
+        changed = {name: stamp for name, stamp in found.items() if known.get(name) != stamp}
+        return changed, [name for name in known if name not in found]
 
     def put(self, name: str, data: bytes | None) -> None:
         checked_note(name)
@@ -217,7 +240,7 @@ class SqliteStore:
         checked_note(name)
         with self._lock:
             found = self._rows("SELECT data FROM notes WHERE name = ?", (name,))
-        return found[0][0] if found else None
+        return found[0][0] if found and type(found[0][0]) is bytes else None
 
     def forget(self, stream: str, expect: int | None = None) -> None:
         checked_stream(stream)
@@ -299,7 +322,7 @@ class SqliteStore:
     def _take_turn(self) -> None:
         try:
             if self._queue is None:
-                self._queue = self._fs.open(self._path + "-lock", os.O_RDWR | os.O_CREAT)
+                self._queue = durable.open_lock(self._fs, self._path + "-lock")
             self._fs.lock(self._queue, LOCK_EX)
         except OSError as error:
             raise database.unavailable(self._path + "-lock", error) from error
@@ -307,16 +330,21 @@ class SqliteStore:
     def _run(self, sql: str, values: tuple[Any, ...] = (), *, outcome_unknown: bool = False) -> None:
         try:
             (self._db or self._connected()).execute(sql, values)
-        except sqlite3.Error as error:
+        except database.ERRORS as error:
             raise self._failed(error, outcome_unknown=outcome_unknown) from error
 
     def _rows(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
-        try:
-            return (self._db or self._connected()).execute(sql, values).fetchall()
-        except sqlite3.Error as error:
-            raise self._failed(error) from error
+        for _ in range(read_only.TRIES):
+            try:
+                found = (self._db or self._connected()).execute(sql, values).fetchall()
+            except database.ERRORS as error:
+                raise self._failed(error) from error
+            if self._frozen is None or self._frozen.is_current():
+                return found
+            self._disconnect()  # its owner has written meanwhile
+        raise Unavailable(f"{self._path} changes faster than it can be read.", hint="Retry.")
 
-    def _failed(self, error: sqlite3.Error, *, outcome_unknown: bool = False) -> HoldfastError:
+    def _failed(self, error: Exception, *, outcome_unknown: bool = False) -> HoldfastError:
         # After a failed write or sync a connection no longer knows what is on the disk: reconnect.
         self._disconnect()
         return database.translated(error, self._path, outcome_unknown=outcome_unknown)
@@ -327,7 +355,7 @@ class SqliteStore:
                 raise closed()
             try:
                 self._connect()
-            except sqlite3.Error as error:
+            except database.ERRORS as error:
                 raise self._failed(error) from error
             except OSError as error:
                 self._disconnect()
@@ -348,7 +376,7 @@ class SqliteStore:
             finally:
                 self._fs.lock(self._queue, LOCK_UN)  # type: ignore[arg-type]
         self._file = database.register(self._fs, self._path)
-        self._db = db = database.connect(self._path)
+        db = self._opened()
         if database.version_of(self._path, db) < database.newest():
             self._take_turn()
             try:
@@ -356,19 +384,36 @@ class SqliteStore:
             finally:
                 self._fs.lock(self._queue, LOCK_UN)  # type: ignore[arg-type]
         writer = db.execute("SELECT value FROM meta WHERE key = 'writer'").fetchone()
-        if writer is None or not ids.is_writer(writer[0]):
+        if writer is None or type(writer[0]) is not str or not ids.is_writer(writer[0]):
             raise Damaged(f"{self._path} has lost its writer identity: table meta, row writer.")
         self._writer = writer[0]
+
+    def _opened(self) -> sqlite3.Connection:
+        """A connection through which the database can be read."""
+        try:
+            self._db = database.connect(self._path)
+            self._db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        except sqlite3.Error as error:
+            if not read_only.is_needed(error, self._path):
+                raise
+            if self._db is not None:
+                self._db.close()
+            self._frozen = read_only.Frozen(self._fs, self._path)
+            self._db = self._frozen.db
+        return self._db
 
     def _disconnect(self) -> None:
         self._ends.clear()
         self._preallocation.reset()  # the last connection to close removes the write-ahead log
         db, self._db = self._db, None
         file, self._file = self._file, None
+        frozen, self._frozen = self._frozen, None
         queue, self._queue = self._queue, None
         if db is not None:
             with suppress(sqlite3.Error):  # the cause was already reported
                 db.close()
+        if frozen is not None:
+            frozen.close()
         if file is not None:
             database.unregister(file)
         if queue is not None:

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from holdfast.core.codec import fault_of, id_of, looks_right, sum_of, verify_chained
 from holdfast.store.protocol import Fault
+from holdfast.typed import Any
 
 Row = tuple[int, str, bytes]
 """Position in the stream, id, line."""
+
+
+def typed(found: list[tuple[Any, ...]]) -> list[Row]:
+    """Rows as the schema has them. A damaged page can hold values of any type: such a line is one that cannot be
+    read, and a row without a number has no place."""
+    return [
+        (seq, commit_id if type(commit_id) is str else "", line if type(line) is bytes else b"")
+        for seq, commit_id, line in found
+        if type(seq) is int
+    ]
 
 
 def checked(

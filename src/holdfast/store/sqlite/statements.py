@@ -10,6 +10,11 @@ BACK = """
 SELECT commits.seq, commits.id, commits.line FROM streams JOIN commits ON commits.stream = streams.number
 WHERE streams.name = ? AND commits.seq <= ? ORDER BY commits.seq DESC LIMIT ?
 """
+LAST_COMMITS = """
+SELECT streams.name, commits.seq, commits.id FROM streams JOIN commits ON commits.stream = streams.number
+WHERE commits.seq = (SELECT max(seq) FROM commits AS others WHERE others.stream = streams.number)
+ORDER BY streams.name
+"""
 BY_OP = """
 SELECT commits.seq, commits.line FROM streams JOIN commits ON commits.stream = streams.number
 WHERE streams.name = ? AND commits.op = ?

@@ -1,21 +1,15 @@
 """Real power cuts: ext4 on a loop device, shut down during work, remounted and checked.
 
 The shutdown ioctl of ext4 drops everything that is not on the disk yet, including the journal in memory, like a power
-cut. Needs root on Linux; ``missing()`` says what is missing. The image is in memory where possible: only what the file
-system had sent to the device matters, and cuts are faster that way.
+cut.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import fcntl
 import os
 import random
 import shutil
-import struct
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +18,7 @@ from typing import NamedTuple
 from holdfast.store.protocol import Store
 from holdfast.store.sqlite.engine import SqliteStore
 from holdfast.testing.crash import migration
+from holdfast.testing.crash.disks import LoopDisk
 from holdfast.testing.crash.states import scratch_base
 from holdfast.testing.crash.workload import Acknowledged, append, commit_until_killed, heard, report, verify
 from holdfast.testing.plans import wall_clock
@@ -31,126 +26,12 @@ from holdfast.testing.processes import Pipe, kill, spawn
 
 MODES = ("", "noauto_da_alloc", "data=writeback")
 """ext4 with default options, without auto_da_alloc, and with data=writeback."""
+OTHERS = ("xfs", "ext4:data=journal", "xfs:wsync", "ext4:journal_checksum,nodelalloc")
+"""Other file systems with a shutdown ioctl, and other options: a file system, and its options after a colon."""
 
-_SHUTDOWN = 0x8004587D  # EXT4_IOC_SHUTDOWN
-_NO_LOG_FLUSH = 2  # EXT4_GOING_FLAGS_NOLOGFLUSH
-_LAZY = 2  # MNT_DETACH
 _ROUNDS_PER_PLACE = 25
 _PATIENCE = 60
 """Seconds after which a process that acknowledges nothing counts as stuck."""
-
-
-def missing() -> str:
-    """Why power cuts cannot be made here; empty if they can."""
-    if not sys.platform.startswith("linux"):
-        return "power cuts need Linux"
-    if os.geteuid() != 0:
-        return "power cuts need root for loop mounts"
-    for tool in ("losetup", "mkfs.ext4"):
-        if shutil.which(tool, path=_PATH) is None:
-            return f"power cuts need {tool}"
-    if not os.path.exists("/dev/loop-control"):
-        return "power cuts need loop devices"
-    try:
-        with LoopDisk(size=2 << 20) as disk:
-            disk.mount()
-    except (OSError, subprocess.CalledProcessError) as error:
-        return f"loop mounts do not work here: {error}"
-    return ""
-
-
-_PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
-
-
-def _run(*command: str) -> str:
-    environment = {**os.environ, "PATH": _PATH}
-    return subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
-
-
-_PREFIX = "holdfast-disk-"
-
-
-def _remove_leftovers() -> None:
-    """Unmount and detach the disks of runs that were killed."""
-    base = scratch_base() or tempfile.gettempdir()
-    for name in os.listdir(base):
-        owner = name.removeprefix(_PREFIX).split("-")[0]
-        if not name.startswith(_PREFIX) or not owner.isdigit() or os.path.exists(f"/proc/{owner}"):
-            continue
-        folder = os.path.join(base, name)
-        ctypes.CDLL(None).umount2(os.path.join(folder, "mount").encode(), _LAZY)
-        with contextlib.suppress(subprocess.CalledProcessError):
-            for line in _run("losetup", "--associated", os.path.join(folder, "image")).splitlines():
-                _run("losetup", "--detach", line.split(":")[0])
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-class LoopDisk:
-    """A separate ext4 file system; always unmounted and detached at the end."""
-
-    def __init__(self, *, size: int = 48 << 20, inodes: int | None = None, features: str = "") -> None:
-        _remove_leftovers()
-        self.folder = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=scratch_base())
-        self.image = os.path.join(self.folder, "image")
-        self.top = os.path.join(self.folder, "mount")
-        self.device = ""
-        self.mounted = False
-        self._libc = ctypes.CDLL(None, use_errno=True)
-        try:
-            os.mkdir(self.top)
-            with open(self.image, "wb") as file:
-                file.truncate(size)
-            count = ("-N", str(inodes)) if inodes else ()
-            extra = ("-O", features) if features else ()
-            _run("mkfs.ext4", "-q", "-F", "-m", "0", *count, *extra, self.image)
-            self.device = _run("losetup", "--find", "--show", self.image).strip()
-        except BaseException:
-            self.close()
-            raise
-
-    def __enter__(self) -> LoopDisk:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def mount(self, options: str = "", *, flags: int = 0) -> None:
-        result = self._libc.mount(
-            self.device.encode(), self.top.encode(), b"ext4", ctypes.c_ulong(flags), options.encode() or None
-        )
-        if result:
-            number = ctypes.get_errno()
-            raise OSError(number, f"mounting {self.device}: {os.strerror(number)}")
-        self.mounted = True
-
-    def cut(self) -> None:
-        """Cut the power: whatever is not on the device yet is lost."""
-        fd = os.open(self.top, os.O_RDONLY)
-        try:
-            fcntl.ioctl(fd, _SHUTDOWN, struct.pack("I", _NO_LOG_FLUSH))
-        finally:
-            os.close(fd)
-
-    def unmount(self) -> None:
-        for _ in range(200):
-            if not self._libc.umount2(self.top.encode(), 0):
-                self.mounted = False
-                return
-            time.sleep(0.005)
-        number = ctypes.get_errno()
-        raise OSError(number, f"unmounting {self.top}: {os.strerror(number)}")
-
-    def close(self) -> None:
-        if self.mounted:
-            try:
-                self.unmount()
-            except OSError:
-                self._libc.umount2(self.top.encode(), _LAZY)
-        if self.device:
-            with contextlib.suppress(subprocess.CalledProcessError):
-                _run("losetup", "--detach", self.device)
-            self.device = ""
-        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 OpenAt = Callable[[str], Store]
@@ -173,12 +54,17 @@ def power_cuts(open_at: OpenAt, mode: str, cuts: int, seed: int, *, writers: int
     rng = random.Random(f"{seed} {mode}")
     total = survivors = 0
     known: list[Acknowledged] = []
-    with LoopDisk() as disk:
+    kind, _, options = mode.partition(":")
+    if kind in ("xfs", "ext4"):
+        mode = options
+    else:
+        kind = "ext4"
+    with LoopDisk(kind) as disk:
         for number in range(cuts):
             if number % _ROUNDS_PER_PLACE == 0:
                 known.clear()
                 _fresh_place(disk, mode)
-            where = f"mode {mode or 'default'}, seed {seed}, cut {number + 1}"
+            where = f"{kind}, mode {mode or 'default'}, seed {seed}, cut {number + 1}"
             stream = f"sessions/kim/2026-01-15-{number % _ROUNDS_PER_PLACE // 5:08d}"
             with _mounted(disk, mode):
                 said = _work_until_cut(disk, open_at, stream, number, rng, writers)

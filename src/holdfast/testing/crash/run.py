@@ -1,10 +1,10 @@
 """Torture runs in a separate single-threaded process, which can fork: ``python -m holdfast.testing.crash.run``.
 
-Usage: ``run kills|fresh-kills|cuts|migration-cuts|histories ENGINE WHERE COUNT SEED [DETAIL]``. Prints one JSON
-object; a violation is a traceback and exit status 1. ENGINE is ``files``, ``journals`` (files with a journal from
+Usage: ``run kills|fresh-kills|cuts|block-cuts|migration-cuts|histories ENGINE WHERE COUNT SEED [DETAIL]``. Prints one
+JSON object; a violation is a traceback and exit status 1. ENGINE is ``files``, ``journals`` (files with a journal from
 the second commit on), ``sqlite``, ``careless`` (files that are never synced), ``careless-journals`` (journals that are
-not), for migrations the older schema version; WHERE is an empty folder. DETAIL is the mount mode of power cuts, or the
-name of a broken store for histories.
+not), for migrations the older schema version; WHERE is an empty folder. DETAIL is the mount mode of power cuts (or a
+file system, with its options after a colon), or the name of a broken store for histories.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from holdfast.store.protocol import Store
 from holdfast.store.sqlite.engine import SqliteStore
 from holdfast.testing import scale
 from holdfast.testing.conformance import broken
-from holdfast.testing.crash import kills, power_cut
+from holdfast.testing.crash import block_cuts, kills, power_cut
 from holdfast.testing.crash.workload import commit_until_killed
 from holdfast.testing.crash.wrapped import WithoutSync
 from holdfast.testing.history import checker, clients
@@ -129,6 +129,8 @@ def main(arguments: list[str]) -> None:
         commit_until_killed(open_at(where), count, seed, sys.stdout.fileno())
     elif what == "cuts":
         found = power_cut.power_cuts(open_at, extra, int(count), int(seed))._asdict()
+    elif what == "block-cuts":
+        found = block_cuts.block_cuts(open_at, extra or "ext4", int(count), int(seed))._asdict()
     elif what == "migration-cuts":
         found = power_cut.migration_cuts(int(engine), extra, int(count), int(seed))._asdict()
     else:

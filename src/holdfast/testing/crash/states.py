@@ -93,7 +93,7 @@ class Disk:
         if step.offset:
             self.folders[step.node] = {}
         else:
-            self.files[step.node] = b""
+            self.files.setdefault(step.node, b"")  # a second name of a file does not change its bytes
 
     def file_choices(self, node: int, rng: random.Random) -> list[Choice]:
         """Every possible outcome for a file's bytes, from 'all lost' to 'all there'."""

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Callable
 from typing import TypeVar
 
-from holdfast.fs.port import LOCK_UN, FileSystem
+from holdfast.fs.port import LOCK_UN, FileSystem, Origin
 
 T = TypeVar("T")
 
@@ -104,6 +104,9 @@ class Wrapped:
     def stat(self, path: str) -> os.stat_result:
         return self.around("stat", path, lambda: self.inner.stat(path))
 
+    def origin(self, path: str) -> Origin:
+        return self.around("origin", path, lambda: self.inner.origin(path))
+
     def exists(self, path: str) -> bool:
         return self.around("exists", path, lambda: self.inner.exists(path))
 
@@ -124,10 +127,14 @@ class Wrapped:
 class SameDisk(Wrapped):
     """Keeps the writer's identity when a state is written out elsewhere: the same disk after a restart.
 
-    The identity is tied to the inode and the ctime of one file, and a lock-file header to the inode of its file, which
-    no copy can reproduce. Without this layer every state would be opened like a copied folder: by a new writer, which
-    repairs nothing.
+    The identity is tied to the inode and the ctime of one file and to its disk, and a lock-file header to the inode of
+    its file, which no copy can reproduce. Without this layer every state would be opened like a copied folder: by a new
+    writer, which repairs nothing.
     """
+
+    def origin(self, path: str) -> Origin:
+        super().origin(path)
+        return {}
 
     def stat(self, path: str) -> os.stat_result:
         found = super().stat(path)

@@ -35,6 +35,7 @@ from holdfast.workspace.models.project import (
     Fact,
     Order,
 )
+from holdfast.workspace.models.search import Hit, SearchResult
 from holdfast.workspace.models.session import (
     Batch,
     BatchClaim,
@@ -98,6 +99,7 @@ __all__ = [
     "Event",
     "Fact",
     "Handoff",
+    "Hit",
     "Json",
     "JsonObject",
     "LegalReview",
@@ -117,6 +119,7 @@ __all__ = [
     "Reference",
     "Risk",
     "Rival",
+    "SearchResult",
     "StaleFile",
     "Summary",
     "Task",

@@ -124,6 +124,14 @@ class Decision(Entry):
     settled_at: datetime | None = None
     settled_by: str | None = None
     rivals: tuple[Closing, ...] = ()
+    done_when: JsonObject | None = None
+    """What is true of the world once the action is done; see ``decide``."""
+    recovery: str | None = None
+    """What may be done if the outcome stays unknown; see ``decide``."""
+    once: str | None = None
+    """The key of an action that is run once."""
+    exit_code: int | None = None
+    """Of the command that was run."""
 
     @property
     def settled(self) -> bool:
@@ -157,6 +165,10 @@ class Unsettled:
     session: str
     """What ``Workspace.session`` takes; empty for a decision of the project."""
     decision: Decision
+    status: str = "cannot tell"
+    """``done``, ``not done`` or ``cannot tell``, by a look at what ``done_when`` names."""
+    seen: str = ""
+    """What was seen, as a sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,14 @@ def branches(folder: str) -> set[str] | None:
     return found
 
 
+def tags(folder: str) -> set[str] | None:
+    """The names of all tags; None without git."""
+    listed = _ask(folder, ["for-each-ref", "--format=%(refname)", "refs/tags"], b"")
+    if listed is None:
+        return None
+    return {line.removeprefix("refs/tags/") for line in listed.decode("utf-8", "replace").splitlines()}
+
+
 def commits(folder: str, names: list[str]) -> set[str] | None:
     """Those of the given hex ids that are commits here; None without git.
 

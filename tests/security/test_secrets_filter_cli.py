@@ -23,8 +23,8 @@ from secret_samples import SAMPLES
 TEXT, SECRET = SAMPLES["github-personal-token"][0](random.Random(7))
 QUIET = frozenset(
     """init status resume brief sessions switch log show diff view who recover validate lint verify schema advise
-    doctor heal why decisions export archive restore agents-md hook-commit-message sync import release continue
-    mcp hook install uninstall completion help""".split()  # noqa: SIM905 - thirty quoted words are harder to read
+    doctor heal export archive restore agents-md hook-commit-message sync import release continue
+    why decisions index search sql mcp hook install uninstall completion help""".split()  # noqa: SIM905 - thirty quoted words are harder to read
 )
 """Commands that store no text from their arguments (sync, import, mcp and hook take theirs from elsewhere)."""
 

@@ -81,7 +81,7 @@ def clones(tmp_path: Path, git, monkeypatch: pytest.MonkeyPatch, request: pytest
 
 
 def decide(text: str) -> list[str]:
-    return ["decide", text, "--because", "it was tried"]
+    return ["decide", text, "--because", "it was tried", "--action", "do it"]
 
 
 def diverge(clones: Clones) -> None:

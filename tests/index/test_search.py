@@ -243,7 +243,8 @@ def test_while_another_process_writes_the_answer_says_what_is_missing(
     try:
         workspace.index.close()
         found = workspace.search("replica")
-        assert (len(found.hits), found.behind) == (2, 1)
+        assert len(found.hits) == 2
+        assert found.behind >= 1  # a folder that has just changed counts too
     finally:
         other.execute("ROLLBACK")
         other.close()

@@ -182,6 +182,7 @@ NOT_ASKED = {
     "batch create": "reads items",
     "batch run": "runs a command of the caller",
     "batch resume": "runs a command of the caller",
+    "run": "runs a command of the caller",
 }
 FENCED = ("resume", "brief")
 """Commands whose answer a model reads as a prompt."""

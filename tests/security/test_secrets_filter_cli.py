@@ -24,9 +24,10 @@ TEXT, SECRET = SAMPLES["github-personal-token"][0](random.Random(7))
 QUIET = frozenset(
     """init status resume brief sessions switch log show diff view who recover validate lint verify schema advise
     doctor heal export archive restore agents-md hook-commit-message sync import release continue
-    mcp hook install uninstall completion help search sql index decisions why run""".split()  # noqa: SIM905 - thirty quoted words are harder to read
+    why decisions index search sql run mcp hook install uninstall completion help""".split()  # noqa: SIM905
 )
-"""Commands that store no text from their arguments (sync, import, mcp and hook take theirs from elsewhere)."""
+"""Commands that store no text from their arguments (sync, import, mcp and hook take theirs from elsewhere;
+run replaces secrets)."""
 
 
 MORE = {

@@ -17,9 +17,11 @@ CONSTANTS = {name: value for name, value in vars(faults).items() if name.isupper
 KINDS, OUTCOMES = set(faults._WHAT), set(faults._DONE)
 DATA = {
     "bytes": 1,
+    "command": "holdfast",
     "commit": "0001-writer",
     "commits": 2,
     "errors": 1,
+    "host": "claude",
     "last": 3,
     "others": 1,
     "own": True,
@@ -27,6 +29,7 @@ DATA = {
     "problem": "a problem",
     "report": "a report",
     "used": False,
+    "user": False,
 }
 TOOL = Path(__file__).parents[2] / "tools" / "fault_reference.py"
 

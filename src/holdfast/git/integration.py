@@ -14,8 +14,12 @@ from holdfast.git import porcelain
 from holdfast.git.refs import find_repository
 from holdfast.typed import Any
 
-VIEWS = ("STATE.md", "state.json", "DECISIONS.md")
+VIEWS = ("STATE.md", "state.json")
+"""The views that git may track."""
+_LOCAL = ("/sessions/*/*/DECISIONS.md", "/history/*/*/DECISIONS.md")
+"""A page that comes with the first decision, and goes if git takes that away: tracked, it would stop a revert."""
 _VIEW_PATHS = [f"/{folder}/*/*/{view}" for folder in ("sessions", "history") for view in VIEWS]
+LOCAL_PAGES = "".join(f"{path}\n" for path in _LOCAL)
 IGNORED_VIEWS = """\
 # Views are regenerated from events/. Untracked, they never stop a merge, a checkout or a stash.
 # `holdfast init --views git` tracks them.

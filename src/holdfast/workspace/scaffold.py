@@ -8,7 +8,7 @@ import stat
 from holdfast.errors import Forbidden
 from holdfast.fs import durable, posix
 from holdfast.fs.port import FileSystem
-from holdfast.git.integration import IGNORED_VIEWS
+from holdfast.git.integration import IGNORED_VIEWS, LOCAL_PAGES
 from holdfast.store.oserror import translate_oserror
 from holdfast.views.workspace_readme import README
 
@@ -28,13 +28,12 @@ message-*.txt -text
 # Views that are tracked merge by union, without stopping; the next command regenerates what that left.
 STATE.md text eol=lf merge=union linguist-generated
 state.json text eol=lf merge=union linguist-generated
-DECISIONS.md text eol=lf merge=union linguist-generated
 """
 
 GITIGNORE = f"""\
 /local/
 .*.tmp-*
-{IGNORED_VIEWS}"""
+{LOCAL_PAGES}{IGNORED_VIEWS}"""
 
 PAGE_ATTRIBUTES = """\
 # Pages that holdfast writes merge by union, without stopping; the next command regenerates what that left.

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from time import monotonic
 
 from holdfast.edge.cli.command import Command, Output, at_least, group, nothing, open_here, typed_time
-from holdfast.edge.render import age, clean, colours, fit, paint, plural, table, when
+from holdfast.edge.render import GUTTER, age, clean, colours, fit, paint, plural, table, when
 from holdfast.errors import Usage
 from holdfast.index.catch_up import Coverage
 from holdfast.index.index import SearchAnswer
@@ -78,7 +78,7 @@ def _hit_text(hit: Found, now: int) -> str:
     where = hit.session or hit.stream
     name = " ".join(filter(None, [hit.kind, hit.id and clean(hit.id, 60), hit.status and f"({hit.status})"]))
     head = f"{paint(name, 'cyan')}  {where}  {when(hit.at)} ({age(hit.at, now)})  by {clean(hit.by, 40)}"
-    return f"{fit(head)}\n  > {_marked(hit)}"
+    return f"{fit(head)}\n{GUTTER}{_marked(hit)}"
 
 
 def _marked(hit: Found) -> str:

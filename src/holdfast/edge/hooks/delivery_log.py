@@ -121,10 +121,12 @@ class DeliveryLog:
 
 def line_digest(line: str) -> str:
     """The digest of a line of a brief, without its age."""
-    before, _, after = line.rpartition(" ago)")
-    if before:
-        before = before.rpartition(", ")[0]
-    return digest(before + after)
+    words: list[str] = []
+    for word in line.split(" "):
+        if word.startswith("ago)"):
+            del words[-2:]
+        words.append(word)
+    return digest(" ".join(words))
 
 
 def digest(text: str) -> str:

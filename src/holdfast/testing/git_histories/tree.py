@@ -10,7 +10,7 @@ from holdfast.workspace.workspace import Workspace, open_workspace
 if TYPE_CHECKING:
     from holdfast.testing.git_histories.clones import History
 
-VIEWS = ("STATE.md", "state.json", "DECISIONS.md")
+VIEWS = ("STATE.md", "state.json")
 _MADE = ("archived", "stream")
 """What may be in conflict until ``heal`` has settled or restored it, besides long messages, and views where they are
 tracked; segments never are."""

@@ -355,7 +355,7 @@ def test_the_command_prints_hits_and_json(
     head, snippet, *_ = capsys.readouterr().out.splitlines()
     assert head.startswith("error E-1 (open)  alice/")
     assert "(just now)  by alice" in head
-    assert snippet == "  > [Deadlock] in migration 12 retry"
+    assert snippet == "  │ [Deadlock] in migration 12 retry"
     assert main(["search", "deadlock", "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["ok"] is True

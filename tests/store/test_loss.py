@@ -71,7 +71,7 @@ def test_lost_commits_are_restored_from_the_copy(project: Path, repair: str) -> 
     name, segment = recorded(project)
     cut(segment, 2)
     with holdfast.open(project, user="kim") as workspace:
-        workspace.session(name).decide("Another", because="a reason")
+        workspace.session(name).decide("Another", because="a reason", action="do it")
         done = workspace.heal() if repair == "heal" else workspace.doctor(fix=True)
         assert (faults.LOST_COMMITS, faults.RECOVERED) in [(fault.kind, fault.done) for fault in done]
     with holdfast.open(project, user="kim") as workspace:

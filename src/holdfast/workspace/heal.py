@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from holdfast.core.stream import last_part, owner
+from holdfast.git.integration import VIEWS as TRACKED_VIEWS
 from holdfast.store import faults
 from holdfast.store.protocol import Fault, GitBacked, git_backed
 from holdfast.typed import TYPE_CHECKING, Record
@@ -108,7 +109,7 @@ def _resolve_view(workspace: Workspace, store: GitBacked, path: str) -> Healed:
     if stream and (store.is_stream(stream) or store.is_archived(stream)):
         publish.publish(workspace.session(f"{owner(stream)}/{last_part(stream)}"))
         folder = os.path.relpath(store.folder_of(stream), store.root)
-        regenerated = [f"{folder}/{name}" for name in publish.VIEWS]
+        regenerated = [f"{folder}/{name}" for name in TRACKED_VIEWS]
     return Healed([_conflict(path, faults.REGENERATED, stream)], [path, *regenerated])
 
 

@@ -6,6 +6,8 @@ request. What cannot be read is named: that nothing was found must mean that the
 
 from __future__ import annotations
 
+import os
+
 from holdfast.core.stream import PROJECT
 from holdfast.errors import HoldfastError
 from holdfast.typed import TYPE_CHECKING, Any
@@ -54,7 +56,7 @@ def known_for(session: Session, shown: str = "") -> Known:
 def _other_sessions(session: Session) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """What waits in other sessions, and what they wrote that concerns this one."""
     workspace = session.workspace
-    if len(workspace.sessions()) < 2 and not workspace.has_archive():
+    if not _may_have_others(workspace):
         return [], []
     from holdfast.index.related import Work, related, waiting
 
@@ -62,6 +64,16 @@ def _other_sessions(session: Session) -> tuple[list[dict[str, Any]], list[dict[s
     return workspace.index.glance(
         lambda db: (waiting(db, session.stream), related(db, work, wall_clock())), most=_MOST
     )
+
+
+def _may_have_others(workspace: Workspace) -> bool:
+    """Whether there may be another session; a new project has none, and needs no index."""
+    folder = os.path.join(workspace.where, "events", "sessions")
+    try:
+        count = sum(len(os.listdir(os.path.join(folder, user))) for user in os.listdir(folder))
+    except OSError:
+        return True  # a store without folders
+    return count > 1 or workspace.has_archive()
 
 
 def _work(state: dict[str, Any]) -> tuple[str, tuple[str, ...]]:

@@ -10,6 +10,7 @@ import os
 
 from holdfast.core.stream import PROJECT
 from holdfast.errors import HoldfastError
+from holdfast.fs import durable, posix
 from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.views import parts
 from holdfast.views.brief_sections import Known
@@ -69,10 +70,10 @@ def _other_sessions(session: Session) -> tuple[list[dict[str, Any]], list[dict[s
 def _may_have_others(workspace: Workspace) -> bool:
     """Whether there may be another session; a new project has none, and needs no index."""
     folder = os.path.join(workspace.where, "events", "sessions")
-    try:
-        count = sum(len(os.listdir(os.path.join(folder, user))) for user in os.listdir(folder))
-    except OSError:
+    if not os.path.isdir(folder):
         return True  # a store without folders
+    users = durable.names_in(posix, folder)
+    count = sum(len(durable.names_in(posix, os.path.join(folder, user))) for user in users)
     return count > 1 or workspace.has_archive()
 
 

@@ -435,6 +435,9 @@ def test_a_resumed_conversation_gets_what_is_new(started: Path, call: Call) -> N
     call("claude", claude(started, "PostCompact", "one", trigger="auto", prompt_id="9", compact_summary="s"))
     said = context("claude", call("claude", claude(started, "SessionStart", "one", source="compact")))
     assert "Goal" in said
+    call("claude", claude(started, "PreCompact", "one", trigger="auto", prompt_id="10"))
+    said = context("claude", call("claude", claude(started, "SessionStart", "one", source="resume")))
+    assert "Goal" in said, "a host may not report that the compaction came about"
 
 
 def test_two_hooks_at_once_give_one_brief(started: Path) -> None:

@@ -92,6 +92,12 @@ class DeliveryLog:
         """The conversation has lost its context."""
         self._mine.pop("lines", None)
 
+    def forget_brief(self) -> None:
+        """The conversation may lose its context: the next start gives the whole brief. Not every host reports the end
+        of a compaction."""
+        if self._mine.pop("stream", None) is not None:
+            self._save()
+
     def seen_up_to(self, head: str) -> str:
         """Up to which commit of the session the conversation was told of others' decisions; from now on, ``head``."""
         found = self._mine.get("head")

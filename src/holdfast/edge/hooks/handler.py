@@ -325,12 +325,15 @@ def _shared(call: Call, session: Session, changed: list[str]) -> str:
 
 
 def _compacting(call: Call) -> str:
+    from holdfast.edge.hooks.delivery_log import DeliveryLog
     from holdfast.views.keep import keep
 
     session = call.begun(call.project_goal())
     event = call.event
     count = bool(call.host.COUNT_BEFORE) and call.host.COUNT_BEFORE in ("all", event.trigger)
     capture.compacting(session, event.trigger, event.key, call.op("compacting"), count=count)
+    with DeliveryLog(call.workspace, call.conversation) as log:
+        log.forget_brief()
     return cut(call.host, keep(session.peek().state))
 
 

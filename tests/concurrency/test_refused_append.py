@@ -36,9 +36,9 @@ def test_a_refused_append_does_not_hide_what_others_wrote(
     second = one.append("project", _plan, cursor=first.cursor)
     other.append("project", _plan)
     if prebuilt:
-        hurried = PrebuiltCommit(PREPARED, _refuse)
+        prebuilt = PrebuiltCommit(PREPARED, _refuse)
         with pytest.raises(Conflict):
-            one.append("project", hurried, cursor=first.cursor, expect=99)
+            one.append("project", prebuilt, cursor=first.cursor, expect=99)
     else:
         with pytest.raises(Refused):
             one.append("project", _refuse, cursor=first.cursor)

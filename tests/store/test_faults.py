@@ -21,6 +21,7 @@ DATA = {
     "commit": "0001-writer",
     "commits": 2,
     "errors": 1,
+    "id": "D-2",
     "host": "claude",
     "last": 3,
     "others": 1,

@@ -68,3 +68,68 @@ def test_moved_lines_are_no_torn_tail(tmp_path: Path) -> None:
     written = b"".join(path.read_bytes() for path in root.rglob("events/**/*.jsonl"))
     assert all(line in written for line in (one, two, three))
     store.close()
+
+
+def _behind_its_segment(root: Path) -> bytes:
+    """A workspace whose segment has two commits more than its header, as after a power cut; returns the segment."""
+    store = FilesStore(str(root), clock=wall_clock)
+    store.append(STREAM, saying("one"))
+    (lock,) = (root / "local" / "locks").glob("*.lock")
+    header = lock.read_bytes()
+    store.append(STREAM, saying("two"))
+    store.append(STREAM, saying("three"))
+    store.close()
+    lock.write_bytes(header)
+    return segment_in(root).read_bytes()
+
+
+def _with_stale_chain(line: bytes, older: bytes) -> bytes:
+    """A line of whose checksum only the half that chains it is of an older line."""
+    end = len(b'"}\n')
+    half = 24
+    return line[: -end - half] + older[-end - half :]
+
+
+@pytest.mark.parametrize("reread", [True, False], ids=["read before", "at once"])
+@pytest.mark.parametrize("stale", [1, 2], ids=["two", "three"])
+def test_a_line_with_a_stale_chain_is_never_built_upon(tmp_path: Path, stale: int, reread: bool) -> None:
+    """Lines that nobody knows to be written, from one on whose chain is stale, are saved aside and written again."""
+    root = tmp_path / ".state"
+    lines = _behind_its_segment(root).splitlines(keepends=True)
+    lines[stale] = _with_stale_chain(lines[stale], lines[0])
+    segment_in(root).write_bytes(b"".join(lines))
+    store = FilesStore(str(root), clock=wall_clock)
+    cursor = None
+    if reread:
+        before = store.read(STREAM)
+        assert (texts(before), bool(before.faults)) == (["one", "two", "three"], True)
+        cursor = before.cursor
+    done = store.append(STREAM, saying("four"), cursor=cursor)
+    assert store.append(STREAM, saying("five"), cursor=done.cursor).version == 5
+    store.close()
+    after = FilesStore(str(root), clock=wall_clock)
+    for start in (None, cursor, done.cursor):
+        assert after.read(STREAM, cursor=start).faults == ()
+    assert texts(after.read(STREAM)) == ["one", "two", "three", "four", "five"]
+    assert len(segment_in(root).read_bytes().splitlines()) == 5
+    assert [path.read_bytes() for path in (root / "local" / "quarantine").glob("*.bin")] == [
+        b"".join(lines[stale:])
+    ]
+    assert [fault for fault in after.check() if not fault.harmless] == []
+    after.close()
+
+
+def test_a_whole_line_after_garbage_is_never_built_upon(tmp_path: Path) -> None:
+    """The same where a line before the last one is unreadable: the last one is written again in its place."""
+    root = tmp_path / ".state"
+    lines = _behind_its_segment(root).splitlines(keepends=True)
+    lines[1] = b"\0" * (len(lines[1]) - 1) + b"\n"
+    segment_in(root).write_bytes(b"".join(lines))
+    store = FilesStore(str(root), clock=wall_clock)
+    store.append(STREAM, saying("four"))
+    store.close()
+    after = FilesStore(str(root), clock=wall_clock)
+    tail = after.read(STREAM)
+    assert (texts(tail), tail.faults) == (["one", "three", "four"], ())
+    assert [fault for fault in after.check() if not fault.harmless] == []
+    after.close()

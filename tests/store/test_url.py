@@ -54,11 +54,11 @@ def test_engines(
 
 
 @pytest.mark.parametrize(
-    "where", ["postgres://ann:s3cret@host/db", "oracle://s3cret", "ann:s3cret@host", "x+y:s3cret"]
+    "where", ["mysql://ann:s3cret@host/db", "oracle://s3cret", "ann:s3cret@host", "x+y:s3cret"]
 )
 def test_unknown_engines_are_refused_with_the_list(where: str) -> None:
     """An unknown scheme is an error that lists the known ones, and does not repeat the URL."""
-    with pytest.raises(Usage, match="file, memory, sqlite") as caught:
+    with pytest.raises(Usage, match="file, memory, postgres, postgresql, sqlite") as caught:
         open_store(where, clock=wall_clock)
     assert "s3cret" not in str(caught.value) + hints.text(caught.value.hint)
 
@@ -79,6 +79,12 @@ def test_unknown_engines_are_refused_with_the_list(where: str) -> None:
         "file:",
         "file://ann:s3cret@host/x",
         "file://other/x",
+        "postgresql:s3cret",
+        "postgresql://ann:s3cret@host/db?schema=Bad",
+        "postgresql://ann:s3cret@host/db?schema=x;drop",
+        "postgresql://ann:s3cret@host/db?schema=pg_x",
+        "postgresql://ann:s3cret@host/db?profile=s3cret",
+        "postgresql://ann:s3cret@host:5432/db?what=s3cret",
         "",
         "x\0s3cret",
     ],

@@ -7,10 +7,13 @@ about it. Programs compare kinds and outcomes, which are stable; the sentences b
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from holdfast.errors import Hint, Use
-from holdfast.typed import Any
+from holdfast.typed import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from holdfast.store.protocol import Fault
 
 # -- kinds: the log ---------------------------------------------------------------------------------------
 
@@ -34,6 +37,8 @@ MISSING_TEXT = "missing-text"
 """A missing long text that a commit names."""
 CHANGED_TEXT = "changed-text"
 """A long text whose file has other bytes than were written."""
+REPEATED_NUMBER = "repeated-number"
+"""A number that two places gave to different things, because both wrote as one writer. Data: ``id``, ``commits``."""
 UNUSED_TEXT = "unused-text"
 """A file among the long texts that no commit names: a crash between a text and its line leaves one."""
 MALFORMED_TEXTS = "malformed-texts"
@@ -100,6 +105,8 @@ MALFORMED_PRESENCE = "malformed-presence"
 """The record of an agent or a lease that is not whole. Nobody uses it."""
 FAST_COMMITS = "fast-commits"
 """The workspace is on an ext4 with fast commits, where a power cut can take what was synced last."""
+SERVER_LIMIT = "server-limit"
+"""The server does not keep all that it could. Data: ``problem``."""
 HOOK_ERRORS = "hook-errors"
 """Errors in hooks of agent hosts. Data: ``errors``, ``last``."""
 DEAD_HOOK = "dead-hook"
@@ -149,6 +156,24 @@ def action(kind: str, data: Data, done: str) -> Hint:
     return remedy if isinstance(remedy, Hint) else remedy(data)
 
 
+def bounded(found: Iterable[Fault], most: int = 20) -> list[Fault]:
+    """The faults of one file or table. Of those with a ``problem``, ``most`` of a kind are named one by one, and one
+    more stands for all others: a hostile file can have millions."""
+    named: list[Fault] = []
+    counts: dict[str, int] = {}
+    last: dict[str, int] = {}
+    for fault in found:
+        counts[fault.kind] = count = counts.get(fault.kind, 0) + 1
+        if count <= most + 1 or "problem" not in fault.data:
+            last[fault.kind] = len(named)
+            named.append(fault)
+    for kind, index in last.items():
+        if (more := counts[kind] - most) > 1 and "problem" in named[index].data:
+            problem = f"{more:,} more from here on, this one: {named[index].data['problem']}"
+            named[index] = named[index]._replace(data={**named[index].data, "problem": problem})
+    return named
+
+
 def _problem(data: Data) -> str:
     return str(data["problem"])
 
@@ -186,6 +211,9 @@ _WHAT: dict[str, str | Callable[[Data], str]] = {
     REMOVED_TEXT: "a text that git removed from the working tree before a git commit had it",
     MISSING_TEXT: "a long text is missing",
     CHANGED_TEXT: "a long text is not the one that was written",
+    REPEATED_NUMBER: lambda data: (
+        f"{data['id']} was given {data['commits']} times: a copied machine wrote as the same writer"
+    ),
     UNUSED_TEXT: "a long text that no commit names",
     MALFORMED_TEXTS: lambda data: f"the commit {data['commit']} names its long texts in a malformed way",
     PENDING_JOURNAL: "the journal of a process that died; its commits may be missing here",
@@ -218,6 +246,7 @@ _WHAT: dict[str, str | Callable[[Data], str]] = {
     INVALID_SETTINGS: _problem,
     LOCAL_PRESENCE: "the git directory cannot be written, so other worktrees do not see who works here",
     MALFORMED_PRESENCE: "this presence record is not whole",
+    SERVER_LIMIT: _problem,
     FAST_COMMITS: "this ext4 uses fast commits: a power cut can take the last commit, although it was synced",
     HOOK_ERRORS: _hook_errors,
     DEAD_HOOK: lambda data: f"{data['host']} calls {data['command']}, which {data['problem']}",
@@ -239,6 +268,7 @@ _REMEDY: dict[str, Hint | Callable[[Data], Hint]] = {
     REMOVED_COMMITS: Hint(Use("heal"), " recovers them"),
     MISSING_TEXT: Hint("the commit is used without it; ", Use("doctor.fix"), " looks for the text"),
     CHANGED_TEXT: Hint("the commit is used without it; ", Use("doctor.fix"), " looks for the text"),
+    REPEATED_NUMBER: Hint("the log and the brief show them all, lists only the latest"),
     UNUSED_TEXT: Hint("not read; ", Use("doctor.fix"), " removes it after a day"),
     MALFORMED_TEXTS: Hint("the commit is used as it is"),
     PENDING_JOURNAL: Hint("the first command that can write to the workspace replays it"),
@@ -272,6 +302,7 @@ _REMEDY: dict[str, Hint | Callable[[Data], Hint]] = {
     INVALID_SETTINGS: Hint("correct it; until then nothing is written"),
     LOCAL_PRESENCE: Hint("to share it, allow writing to holdfast/ in the git directory"),
     MALFORMED_PRESENCE: Hint("not used; ", Use("doctor.fix"), " removes it"),
+    SERVER_LIMIT: Hint("docs/howto/servers.md says what each setting keeps"),
     FAST_COMMITS: Hint("`tune2fs -O ^fast_commit` on the unmounted device switches them off"),
     HOOK_ERRORS: Hint("fix the cause, then remove the file"),
     DEAD_HOOK: lambda data: Hint(

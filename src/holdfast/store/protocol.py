@@ -31,6 +31,8 @@ class Capabilities(Record):
     url: str
     extensions: frozenset[str] = frozenset()
     """The optional protocols that the engine also implements; see ``supports``."""
+    limits: tuple[str, ...] = ()
+    """What the server behind the engine does not keep as it is set up, in sentences."""
 
 
 LONG_TAIL = 100
@@ -84,7 +86,7 @@ class Fault(Record):
 
         return faults.action(self.kind, self.data, self.done)
 
-    def as_json(self, render: Callable[[Hint], str] = str) -> dict[str, Any]:
+    def as_json(self, render: Callable[[Hint], str] = str) -> dict[str, object]:
         """The fault as ``--json`` prints it."""
         return {
             "kind": self.kind,
@@ -167,7 +169,8 @@ class Store(Protocol):
         """
 
     def read(self, stream: str, cursor: Cursor = None, *, newest_first: bool = False) -> Tail:
-        """The commits after the cursor. With ``newest_first`` the whole stream, backwards, as an iterator.
+        """The commits after the cursor. With ``newest_first`` the whole stream, backwards, as an iterator; a cursor
+        then only tells what was verified before.
 
         A stream without commits is empty, not an error.
         """

@@ -4,6 +4,7 @@
 | --- | --- |
 | a folder, or ``file:///absolute/path``, ``file:/absolute/path``, ``file:relative/path`` | files |
 | ``sqlite:///relative/path``, ``sqlite:////absolute/path`` | SQLite; slashes as in SQLAlchemy |
+| ``postgresql://user@host/database?schema=name`` | PostgreSQL; as libpq takes it, ``postgres:`` too |
 | ``memory:`` | memory; every call creates a new, empty store |
 
 Engines are imported when chosen. No message repeats a URL, since a URL may contain a password.
@@ -66,6 +67,13 @@ def _sqlite(rest: str, clock: Clock) -> Store:
     return SqliteStore(path, clock=clock)
 
 
+def _postgres(rest: str, clock: Clock) -> Store:
+    from holdfast.store.postgres.address import parsed
+    from holdfast.store.postgres.engine import PostgresStore
+
+    return PostgresStore(parsed(rest), clock=clock)
+
+
 def is_url(where: str) -> bool:
     """Whether ``where`` is a URL, and not a path."""
     return re.match(_SCHEME, where) is not None
@@ -118,6 +126,8 @@ def _files(folder: str, clock: Clock, repository: Repository | None = UNSEARCHED
 
 _ENGINES: dict[str, Callable[[str, Clock], Store]] = {
     "memory": _memory,
+    "postgres": _postgres,
+    "postgresql": _postgres,
     "sqlite": _sqlite,
     "file": _file_url,
 }

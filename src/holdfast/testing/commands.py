@@ -11,7 +11,18 @@ from collections.abc import Callable, Iterable
 from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
 
-from holdfast.core.concepts import backlog, batch, imports, message, note, reference, secret
+from holdfast.core.concepts import (
+    backlog,
+    batch,
+    budget,
+    capture,
+    git_commits,
+    imports,
+    message,
+    note,
+    reference,
+    secret,
+)
 from holdfast.core.concepts import session as session_concept
 from holdfast.workspace.handle import Handle
 
@@ -126,6 +137,7 @@ COMMANDS: dict[str, Run] = {
     "pause": lambda s, c: s.pause(c.maybe_text()),
     "continue": lambda s, c: s.continue_(),
     "complete": lambda s, c: s.complete(c.maybe_text()),
+    "abandon": lambda s, c: s.commit(session_concept.abandon(s.state)),
     "stopped": lambda s, c: s.stopped(c.text),
     "discuss": lambda s, c: s.discuss(c.text),
     "return": lambda s, c: s.return_(c.maybe_text()),
@@ -157,6 +169,24 @@ COMMANDS: dict[str, Run] = {
     "loop add": lambda s, c: s.add_loop(c.text, context=c.maybe_text()),
     "loop explore": lambda s, c: s.explore_loop(c.id_in("loops")),
     "loop close": lambda s, c: s.close_loop(c.id_in("loops"), c.text, decide=c.maybe_text()),
+    "capture": lambda s, c: s.commit(
+        lambda state, mint: (
+            capture.propose(
+                state,
+                mint,
+                [capture.Candidate(c.one_of(capture.KINDS), c.unique, c.maybe_text() or "")],
+                capture.Lineage(c.one_of(capture.SOURCES), "claude"),
+            )
+            or note.add(state, c.text)
+        )
+    ),
+    "capture confirm": lambda s, c: s.confirm_capture(c.id_in("captures"), text=c.maybe_text()),
+    "capture drop": lambda s, c: s.drop_capture(c.id_in("captures"), c.maybe_text()),
+    "commits": lambda s, c: s.commit(
+        lambda state, mint: git_commits.add(
+            state, [git_commits.Made(_digest(c.unique)[:40], c.text)], "main" if c.number % 2 else ""
+        )
+    ),
     "risk add": lambda s, c: s.add_risk(c.text, severity=c.one_of(("low", "critical"))),
     "risk close": lambda s, c: s.close_risk(c.id_in("risks"), c.text),
     "blocker add": lambda s, c: s.add_blocker(c.text),
@@ -178,6 +208,10 @@ COMMANDS: dict[str, Run] = {
         c.number * 50 + 1, zones=[10, 30, 60] if c.number % 3 == 0 else None
     ),
     "budget spend": lambda s, c: s.spend(c.one_of(FILES), c.number * 7, included=c.number % 4 > 0),
+    "budget measure": lambda s, c: s.commit(
+        budget.measure(s.state, 1 + c.number * 31, 1_000 * (c.number % 3)) or note.add(s.state, c.text)
+    ),
+    "budget start-over": lambda s, c: s.commit(budget.start_over(s.state) or note.add(s.state, c.text)),
     "budget include": lambda s, c: s.include(c.one_of(FILES)),
     "budget exclude": lambda s, c: s.exclude(c.one_of(FILES)),
     "budget drop": lambda s, c: s.unspend(c.one_of(FILES)),
@@ -272,13 +306,14 @@ BY_KIND = {"session": COMMANDS | SHELF, "project": PROJECT, "user": PERSON}
 """Every command, by the kind of stream."""
 
 FAMILIES = (
-    ("goal", "focus", "mark", "pause", "continue", "complete", "stopped"),
+    ("goal", "focus", "mark", "pause", "continue", "complete", "abandon", "stopped"),
     ("discuss", "return", "pause", "continue", "focus", "task start", "task add", "phases", "phase"),
     ("phases", "phase", "complete-phase", "skip-to"),
     ("task add", "task start", "task done", "task skip", "task block", "task unblock"),
     ("plan propose", "plan edit", "plan approve", "plan reject"),
     ("decide", "settle", "loop add", "loop explore", "loop close"),
     ("risk add", "risk close"),
+    ("capture", "capture confirm", "capture drop", "decide", "commits"),
     ("blocker add", "blocker close", "next add", "next done"),
     ("error", "remedy", "legal", "compaction", "checkpoint", "note", "record", "import", "secret"),
     tuple(name for name in COMMANDS if name.startswith("budget ")),

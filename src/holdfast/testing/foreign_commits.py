@@ -76,6 +76,7 @@ _RARE: dict[tuple[str, str], Record] = {
     ("session", "batch.released"): {"id": "BATCH-1", "items": [0]},
     ("session", "batch.retried"): {"id": "BATCH-1"},
     ("session", "batch.closed"): {"id": "BATCH-1", "outcome": "abandoned", "reason": "text"},
+    ("session", "session.abandoned"): {"saw": [], "since": AT},
     ("session", "session.archived"): {},
     ("session", "session.restored"): {},
 }
@@ -99,7 +100,11 @@ _SHOWN_LAST = {
 """Where only the last one is shown: once more at the end, so that it is the hostile one."""
 _NAMES = {"preference": "key", "reference": "path", "budget": "name"}
 """What names a thing, where it is not its id."""
-_UNDONE = {"session.archived": "session.restored", "session.completed": "session.continued"}
+_UNDONE = {
+    "session.archived": "session.restored",
+    "session.completed": "session.continued",
+    "session.abandoned": "session.continued",
+}
 """What ends a session, and what undoes it: the other commits have to count."""
 
 
@@ -111,7 +116,7 @@ def samples() -> dict[tuple[str, str], Record]:
         for kind, handle in handles.items():
             for turn in range(40):
                 for name, act in commands.BY_KIND[kind].items():
-                    if name in ("archive", "complete") and turn < 39:
+                    if name in ("archive", "complete", "abandon") and turn < 39:
                         continue
                     try:
                         act(handle, commands.Choice(handle, commands.Step(0, name, turn, f"text {turn}")))
@@ -229,7 +234,7 @@ def write(state: str, stream: str, records: Iterable[Record]) -> None:
         file.writelines(lines)
 
 
-def judged(surface: Surface, answer: Answer) -> list[str]:
+def problems_in(surface: Surface, answer: Answer) -> list[str]:
     """What is wrong with one answer: one line each, empty if nothing is."""
     if "Traceback" in answer.errors:
         return [f"{surface.name}: traceback: {answer.errors.strip().splitlines()[-1][:200]}"]
@@ -281,6 +286,6 @@ def run(folder: str, surfaces: Iterable[Surface], values: Iterable[Any] = VALUES
         for kind, stream in streams.items():
             write(os.path.join(place, ".state"), stream, hostile(known, kind, value))
         for surface in surfaces:
-            for what in judged(surface, surface.ask(place, session.id)):
+            for what in problems_in(surface, surface.ask(place, session.id)):
                 found.append(f"{str(value)[:20]!r}: {what}")
     return found

@@ -62,6 +62,7 @@ class Copy(Handle):
         self._numbers: dict[str, int] = {}
         self._sum = codec.GENESIS
         self._update = None
+        self._versions = {}
 
     def _look(self, question: Callable[[dict[str, Any]], T]) -> T:
         return question(self.folded)

@@ -14,7 +14,6 @@ from holdfast.core import codec, long_texts
 from holdfast.core.long_texts import FOLDER, LIMIT, Reference
 from holdfast.fs import durable
 from holdfast.fs.symlinks import reject_symlinks
-from holdfast.store import faults
 from holdfast.store.files import pins, segments
 from holdfast.store.protocol import (
     AppendContext,
@@ -191,6 +190,8 @@ def read(place: Place, path: str, size: int) -> bytes | None:
         place.fs.close(fd)
 
 
-def lost(stream: str, name: str, kind: str = faults.MISSING_TEXT) -> Fault:
+def lost(stream: str, name: str, kind: str = "") -> Fault:
     """The fault for a text that cannot be read."""
-    return Fault(kind, stream, f"{segments.EVENTS}/{stream}/{FOLDER}/{name}")
+    from holdfast.store.faults import MISSING_TEXT
+
+    return Fault(kind or MISSING_TEXT, stream, f"{segments.EVENTS}/{stream}/{FOLDER}/{name}")

@@ -7,7 +7,6 @@ import stat
 from _thread import allocate_lock, get_ident
 from collections.abc import Callable, Iterator
 
-from holdfast.core.hashing import blake2b
 from holdfast.core.stream import checked_note, checked_stream, is_stream_name
 from holdfast.errors import Forbidden, Newer, Unavailable
 from holdfast.fs import durable, posix
@@ -20,14 +19,14 @@ from holdfast.store.files.identity import WriterIdentity
 from holdfast.store.files.journal import JournalPolicy
 from holdfast.store.files.lockfile import stored_state
 from holdfast.store.files.place import Place
+from holdfast.store.files.seal import Seal
 from holdfast.store.files.segments import EVENTS
 from holdfast.store.files.stream import Stream
 from holdfast.store.oserror import NOTHING_STORED, translate_oserror
 from holdfast.store.protocol import Appended, Capabilities, Cursor, Plan, Tail
 
-_SEALED = ("local/snapshots/", "local/ops/", "local/accepted/")
+_SEALED = ("local/snapshots/", "local/ops/", "local/accepted/", "local/projections.")
 """Notes that are believed: only as this place wrote them."""
-_SEAL = 16
 _OPEN_STREAMS = 100
 """Streams with open files in one process."""
 
@@ -98,6 +97,7 @@ class FilesEngine:
         )
         self._place.identity.copied = self._fork_identity
         self._blobs = Blobs(self._place)
+        self._seal = Seal(self._place, self._bits)
 
     def _fork_identity(self, old: str, new: str) -> None:
         from holdfast.store.files import fork_identity
@@ -127,7 +127,8 @@ class FilesEngine:
         handle = self._handle(stream)
         with handle.mutex:
             try:
-                tail = handle.read(None if newest_first else cursor)
+                is_enough = handle.segments.is_order_known or not newest_first
+                tail = handle.read(cursor if is_enough else None)
                 if newest_first:
                     return tail._replace(lines=self._backward(handle), restarted=True)
                 return self._blobs.attach(stream, tail)
@@ -158,7 +159,7 @@ class FilesEngine:
         tag = f"{self._place.tag}-{get_ident()}"  # threads may replace the same file at the same time
         try:
             if data is not None and name.startswith(_SEALED):
-                data = self._seal(name, data) + data
+                data = self._seal.sealed(name, data)
             if data is None:
                 try:
                     self._fs.unlink(path)
@@ -176,23 +177,11 @@ class FilesEngine:
     def get(self, name: str) -> bytes | None:
         try:
             data = durable.read_whole(self._fs, self._note_path(name))
-            if not name.startswith(_SEALED):
-                return data
-            stored, data = data[:_SEAL], data[_SEAL:]
-            known = self._place.identity.stored()
-            return data if known and stored == self._seal(name, data) else None
+            return self._seal.opened(name, data) if name.startswith(_SEALED) else data
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
         except OSError as error:
             raise translate_oserror(error, name) from error
-
-    def _seal(self, name: str, data: bytes) -> bytes:
-        """What only this place can put before a cache. Its secret is the inode and the change time of its anchor: git
-        can bring any file into ``local/``, also a key, but no file with a chosen inode and change time."""
-        writer = self._place.identity.writer()
-        anchor = self._fs.stat(os.path.join(self._place.local, "anchor"))
-        key = blake2b(f"{writer} {anchor.st_ino} {anchor.st_ctime_ns}".encode()).digest()
-        return blake2b(name.encode() + b"\0" + data, digest_size=_SEAL, key=key).digest()
 
     def is_archived(self, stream: str) -> bool:
         """Whether any part of a stream is archived."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
-from mmap import mmap
 
 from holdfast.core import codec
 from holdfast.fs import durable
@@ -20,6 +19,8 @@ from holdfast.store.files.padding import line_of
 from holdfast.typed import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
+    from mmap import mmap
+
     from holdfast.fs.port import FileSystem
     from holdfast.store.files.place import Place
 
@@ -65,7 +66,7 @@ class JournalFile:
         self._path = path
         self._fd = fd
         self._size = journal_policy.size
-        self._page = mmap(-1, -(-(_HEAD + journal_policy.window) // BLOCK) * BLOCK)  # aligned for direct I/O
+        self._page = _zeros(-(-(_HEAD + journal_policy.window) // BLOCK) * BLOCK)
         view = memoryview(self._page)
         self._out = [[view[:end]] for end in range(0, len(view) + 1, BLOCK)]
         """Views of the page, by number of blocks."""
@@ -90,7 +91,7 @@ class JournalFile:
         try:
             if not fs.try_lock(fd):
                 raise OSError(errno.EWOULDBLOCK, "somebody looks into the new journal")
-            fs.write_through(fd, [memoryview(mmap(-1, place.journal_policy.size))], 0, RWF_DSYNC)
+            fs.write_through(fd, [memoryview(_zeros(place.journal_policy.size))], 0, RWF_DSYNC)
             durable.fsync_dirs(fs, folder, os.path.dirname(place.root))
         except OSError:
             journal.remove()
@@ -205,6 +206,27 @@ class Journal:
             self._file.remove()
             self._file = None
         self._countdown = self._place.journal_policy.after
+
+
+def _zeros(size: int) -> mmap:
+    """Memory that is aligned for direct I/O."""
+    from mmap import mmap
+
+    return mmap(-1, size)
+
+
+def journal_names(place: Place) -> list[str]:
+    """The names of all journals; none if the folder is not readable: then it is not writable either."""
+    try:
+        return durable.names_in(place.fs, os.path.join(place.local, FOLDER))
+    except PermissionError:
+        return []
+
+
+def journals_of(place: Place, flat: str) -> list[str]:
+    """The paths of all journals of a stream, whether or not their processes are alive."""
+    folder = os.path.join(place.local, FOLDER)
+    return [os.path.join(folder, name) for name in journal_names(place) if stream_of(name) == flat]
 
 
 def stream_of(name: str) -> str:

@@ -13,6 +13,7 @@ from functools import lru_cache
 from zlib import crc32
 
 from holdfast.core import ids
+from holdfast.core.codec import json_of
 from holdfast.core.stream import flat
 from holdfast.fs import durable
 from holdfast.fs.port import LOCK_EX, LOCK_UN, FileSystem
@@ -38,7 +39,6 @@ _BEGINNING = Struct(f"{_GROWING.format}I")
 together is detected."""
 _LENGTH = Struct("<I")
 """Of the fixed part, before it."""
-_encode = json.JSONEncoder(separators=(",", ":")).encode
 _text = json.encoder.encode_basestring_ascii
 
 
@@ -106,6 +106,11 @@ class WriterState:
         if safe > self.safe:
             self.safe = safe
 
+    def use_numbers(self, numbers: dict[str, int]) -> None:
+        """Account for new short numbers."""
+        self.numbers = {**self.numbers, **numbers}
+        self.fixed = b""
+
     def apply_header(self, header: bytes) -> bool:
         """Apply the growing part of a header with the same fixed part; False, with no change, if its checksum does not
         match: a power cut or a failed write can leave the start of one and the end of another."""
@@ -128,7 +133,7 @@ class WriterState:
 def encode_header(state: WriterState) -> bytes:
     """The fields that every commit changes, their checksum, the fixed fields, and last the free-text fields."""
     if not state.fixed:
-        texts = f'[{_text(state.token)},{_encode(state.numbers)},"{state.git_index}"]'
+        texts = f'[{_text(state.token)},{json_of(state.numbers)},"{state.git_index}"]'
         fixed = f"{state.writer} {state.segment} {state.highest} {state.node} {texts}\n"
         state.fixed = fixed.encode()
         state.fixed_crc = crc32(state.fixed)

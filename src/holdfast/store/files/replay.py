@@ -17,7 +17,7 @@ from holdfast.fs.port import SEEK_END
 from holdfast.store.files import journal, pins, quarantine, segments
 from holdfast.store.files.padding import line_of
 from holdfast.store.protocol import Fault
-from holdfast.typed import TYPE_CHECKING, Record
+from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,18 +25,12 @@ if TYPE_CHECKING:
     from holdfast.store.files.place import Place
     from holdfast.store.files.stream import Stream
 
-_BACK = 1 << 16
-
-
-def journals_of(place: Place, flat: str) -> list[str]:
-    """The paths of all journals of a stream, whether or not their processes are alive."""
-    folder = os.path.join(place.local, journal.FOLDER)
-    return [os.path.join(folder, name) for name in _names(place) if journal.stream_of(name) == flat]
-
 
 def recover_all(place: Place, handle_of: Callable[[str], Stream]) -> None:
     """Replay the journals of all streams, including those that nobody opens any more."""
-    for stream in sorted({journal.stream_of(name).replace("+", "/") for name in _names(place)}):
+    for stream in sorted(
+        {journal.stream_of(name).replace("+", "/") for name in journal.journal_names(place)}
+    ):
         if is_stream_name(stream):
             handle = handle_of(stream)
             with handle.mutex:
@@ -46,7 +40,7 @@ def recover_all(place: Place, handle_of: Callable[[str], Stream]) -> None:
 def lines_for(place: Place, stream: str, name: str) -> list[bytes]:
     """The journalled bytes of one segment, whether or not the journals' processes are alive."""
     found = []
-    for path in journals_of(place, flattened(stream)):
+    for path in journal.journals_of(place, flattened(stream)):
         fd = _open(place, path)
         if fd >= 0:
             try:
@@ -54,14 +48,6 @@ def lines_for(place: Place, stream: str, name: str) -> list[bytes]:
             finally:
                 place.fs.close(fd)
     return found
-
-
-def _names(place: Place) -> list[str]:
-    """The journals' names; none if the folder is not readable: then it is not writable either."""
-    try:
-        return durable.names_in(place.fs, os.path.join(place.local, journal.FOLDER))
-    except PermissionError:
-        return []
 
 
 def _open(place: Place, path: str) -> int:
@@ -126,15 +112,6 @@ def pending_faults(place: Place, stream: str, paths: list[str]) -> tuple[Fault, 
     return tuple(Fault(PENDING_JOURNAL, stream, os.path.relpath(path, place.root)) for path, _ in dead)
 
 
-class _ValidPart(Record):
-    """A segment up to its first fault."""
-
-    end: int
-    sum: str
-    ids: set[str]
-    """Of the lines that were verified."""
-
-
 def _replay_segment(place: Place, handle: Stream, name: str, entries: list[journal.Entry]) -> None:
     fd = _open_segment(place, handle, name)
     if fd < 0:
@@ -145,7 +122,7 @@ def _replay_segment(place: Place, handle: Stream, name: str, entries: list[journ
             for piece in entry.data.splitlines(keepends=True):
                 lines.setdefault(codec.id_of(line_of(piece[:-1])), piece)
         size = place.fs.seek(fd, 0, SEEK_END)
-        valid = _valid_part(place, fd, entries[0].offset, size)
+        valid = segments.chained_part(place.fs, fd, entries[0].offset, size)
         missing = [piece for commit_id, piece in lines.items() if commit_id not in valid.ids]
         if not missing:
             handle.sync_segment(name, fd)
@@ -197,25 +174,6 @@ def _lines_after_fault(tail: bytes, known: dict[str, bytes], last: bytes) -> lis
     return found
 
 
-def _valid_part(place: Place, fd: int, start: int, size: int) -> _ValidPart:
-    """The valid part of a segment. What precedes the journal's first line was synced: reading starts there."""
-    before = durable.read_range(place.fs, fd, max(0, start - _BACK), min(start, size))
-    line = line_of(before[:-1].rpartition(b"\n")[2])
-    if start <= size and before.endswith(b"\n") and segments.is_whole(line):
-        valid, last = _ValidPart(start, codec.sum_of(line), set()), codec.id_of(line)
-    else:
-        valid, last = _ValidPart(0, codec.GENESIS, set()), ""
-    *pieces, _ = durable.read_range(place.fs, fd, valid.end, size).split(b"\n")
-    for piece in pieces:
-        line = line_of(piece)
-        if codec.fault_of(line, valid.sum) is not None or codec.id_of(line) <= last:
-            break
-        last = codec.id_of(line)
-        valid.ids.add(last)
-        valid = _ValidPart(valid.end + len(piece) + 1, codec.sum_of(line), valid.ids)
-    return valid
-
-
 def _are_chained(pieces: list[bytes], previous: str) -> bool:
     """Whether lines are chained to each other, the first to the line with that checksum."""
     for piece in pieces:
@@ -236,7 +194,8 @@ def _write_to_new_segment(place: Place, handle: Stream, name: str, fd: int, miss
     handle.sync_segment(name, fd)
     if lost:
         path = handle.take_number(name)
-        content = segments.rechained(handle.stream, os.path.basename(path), b"".join(lost))
+        whole = segments.whole_lines(b"".join(lost))
+        content = segments.rechained(handle.stream, os.path.basename(path), whole)
         durable.replace(place.fs, path, content, tag=place.tag, durable=True)
         durable.fsync_dirs(place.fs, handle.segments.folder, os.path.dirname(place.root))
         pins.pin_segment(place, handle.stream, path)

@@ -10,9 +10,10 @@ from holdfast.core import codec, ids
 from holdfast.fs import durable
 from holdfast.fs.port import SEEK_END, WHOLE_SECOND
 from holdfast.store.files import segments
+from holdfast.store.files.cursor import Cursor, Loss, Problem, cursor_of
 from holdfast.store.files.segments import UNREAD, Mark
 from holdfast.store.protocol import LONG_TAIL, Fault, Tail
-from holdfast.typed import TYPE_CHECKING, Any, Record, new_record
+from holdfast.typed import TYPE_CHECKING, Any, new_record
 
 if TYPE_CHECKING:
     from holdfast.fs.port import FileSystem
@@ -24,6 +25,9 @@ _SETTLED_NS = 50_000_000
 """A folder whose modification time is younger than this can change again without its time changing."""
 _COARSE_NS = 2_050_000_000
 """The same on a file system that stores whole seconds, or every other one."""
+_BURST_MS = 50
+"""Appends that follow each other this quickly do not look at the segment's modification time: a file whose time was
+looked at gets an exact new one from its next write, and on ext4 that costs as much as the write itself."""
 _RECHECKED = 1 << 18
 """A segment that has grown since a snapshot is verified again up to this length; a longer one only by ``doctor``."""
 _MAX_FAULTS = 20
@@ -31,51 +35,11 @@ _TRIES = 20
 """Listings of a folder whose segments vanish while they are read."""
 SUM_AND_END = codec.SUM_LENGTH + len('"}\r\n')
 
-Problem = tuple[str, str, bool]
-"""A damaged line: segment and line number, what is wrong, and whether its commit is used anyway."""
-
-
-Loss = tuple[str, int, str]
-"""Commits that were read once and are gone: their segment, how many, and the id of the last one."""
-
-
-class Cursor(Record):
-    """How far a stream was read. A value: cursors at the same position are equal, no matter where they come from."""
-
-    marks: dict[str, Mark]
-    """How far each segment was read."""
-    version: int
-    head: str
-    problems: tuple[Problem, ...]
-    """The last damaged lines before it."""
-    lost: tuple[Loss, ...] = ()
-    """Segments that were cut or overwritten in place. A checkout hides whole segments and is no loss."""
-
-
-def cursor_of(value: Any) -> Cursor | None:
-    """The cursor in a value that may have been through JSON; None if it is not one of this engine's."""
-    if type(value) is Cursor:
-        return value
-    try:
-        marks, version, head, problems, lost = value
-        typed = {name: Mark(*mark) for name, mark in marks.items()}
-        if type(version) is not int or type(head) is not str:
-            return None
-        return Cursor(
-            typed,
-            version,
-            head,
-            tuple((str(where), str(what), bool(used)) for where, what, used in problems),
-            tuple((str(name), int(count), str(last)) for name, count, last in lost),
-        )
-    except (TypeError, ValueError, AttributeError):
-        return None
-
 
 class OpenSegment:
     """The segment that a handle appends to."""
 
-    __slots__ = ("fd", "name", "node", "opening", "path")
+    __slots__ = ("appended_at", "fd", "name", "node", "opening", "path")
 
     def __init__(self, stream: str, name: str, path: str, fd: int, node: int) -> None:
         self.name = name
@@ -84,6 +48,8 @@ class OpenSegment:
         self.node = node
         self.opening = segments.opening_of(stream, name)
         """The start of its lines."""
+        self.appended_at = 0
+        """When this handle last appended to it, in milliseconds."""
 
 
 class SegmentSet:
@@ -125,7 +91,8 @@ class SegmentSet:
         self._folder_stamp = -1
         self._verified: dict[str, Mark] = {}
         """How far this handle has read and verified each segment of this listing."""
-        self._unordered: frozenset[str] = frozenset()
+        self._unordered: frozenset[str] | None = None
+        """Segments whose ids do not increase from line to line; None until the whole stream was read."""
         self._growing: str | None = None
         """The one segment that this writer may still append to; empty for none, None if not known yet."""
 
@@ -264,9 +231,11 @@ class SegmentSet:
         """Whether the folder has not changed since it was listed, and the open segment matches the cursor."""
         if self.open is None or not self._is_listed():
             return False
-        found = self._fs.stat_handle(self.open.fd)
         mark = cursor.marks.get(self.open.name, UNREAD)
-        return found.st_size == size and found.st_mtime_ns == (mark.changed or found.st_mtime_ns)
+        if not mark.changed:
+            return self.size() == size
+        found = self._fs.stat_handle(self.open.fd)
+        return found.st_size == size and found.st_mtime_ns == mark.changed
 
     def is_only_grown(self, size: int, cursor: Cursor) -> bool:
         """Whether the cursor is one of this listing, the folder has not changed since, and the open segment, all of
@@ -338,22 +307,42 @@ class SegmentSet:
         """The cursor moved past a commit that was just written to the open segment."""
         assert self.open is not None
         before, version, _, problems, lost = cursor
-        name = self.open.name
+        name, last = self.open.name, self.open.appended_at
+        self.open.appended_at = now = self._place.clock()
+        changed = 0 if now - last < _BURST_MS else self.changed_at()
         _, _, lines, first, _, _, _ = before.get(name, UNREAD)
-        mark = new_record(
-            Mark, (size, rows, lines + 1, first or commit_id, commit_id, line_sum, self.changed_at())
-        )
+        mark = new_record(Mark, (size, rows, lines + 1, first or commit_id, commit_id, line_sum, changed))
         marks = {**before, name: mark}
         if before == self._verified:
             self._verified = marks
         return new_record(Cursor, (marks, version + 1, commit_id, problems, lost))
 
+    def with_time(self, cursor: Cursor) -> Cursor:
+        """The cursor with the modification time of the open segment, if it lacks that and the last append is so recent
+        that the time is still its own. Without it the next process verifies the segment again."""
+        segment = self.open
+        assert segment is not None
+        mark = cursor.marks.get(segment.name, UNREAD)
+        if mark.changed or self._place.clock() - segment.appended_at >= _BURST_MS:
+            return cursor
+        marks = {**cursor.marks, segment.name: mark._replace(changed=self.changed_at())}
+        if cursor.marks == self._verified:
+            self._verified = marks
+        return cursor._replace(marks=marks)
+
+    @property
+    def is_order_known(self) -> bool:
+        """Whether the stream can be read backward without reading all of it first."""
+        return self._unordered is not None
+
     def backward(self) -> Iterator[bytes]:
-        """All commits, newest first. The stream was read before, so the segments that are out of order are known."""
+        """All commits, newest first. The whole stream was read before, so the segments that are out of order are
+        known."""
         return segments.merged([self._backward(name) for name in self.names()], newest_first=True)
 
     def _backward(self, name: str) -> Iterator[bytes]:
         path = self.path_of(name)
+        assert self._unordered is not None
         if name not in self._unordered:
             return segments.backward(self._fs, path)
         lines = segments.forward(self._fs, path, self._fs.stat(path).st_size)
@@ -371,7 +360,9 @@ class SegmentSet:
         parts = 0
         for name in candidates:
             mark = marks.get(name, UNREAD)
-            part = self._read_segment_beyond(name, mark, trusted=self._verified.get(name) == mark)
+            trusted = self._verified.get(name) == mark
+            clean = not any(where.startswith(name) for where, _, _ in problems)
+            part = self._read_segment_beyond(name, mark, trusted, clean)
             if part is None or not part.ordered:
                 return None
             if part.mark != mark:
@@ -411,7 +402,9 @@ class SegmentSet:
             if name == growing or name not in marks or marks[name] != verified.get(name)
         ]
 
-    def _read_segment_beyond(self, name: str, mark: Mark, trusted: bool) -> segments.Part | None:
+    def _read_segment_beyond(self, name: str, mark: Mark, trusted: bool, clean: bool) -> segments.Part | None:
+        """The part of a segment after a mark; None if the file up to the mark is not known to be the one that was
+        read, or if problems in it (not ``clean``) may have been put in order since."""
         path = self.path_of(name)
         try:
             found = self._fs.stat(path)
@@ -430,7 +423,9 @@ class SegmentSet:
         is_open = self.open is not None and path == self.open.path and found.st_ino == self.open.node
         fd = self.open.fd if is_open and self.open else self._fs.open(path, os.O_RDONLY)
         try:
-            if mark.offset and not (self._ends_with(fd, mark) and (trusted or self._is_intact(fd, mark))):
+            if mark.offset and not (
+                self._ends_with(fd, mark) and (trusted or (clean and self._is_intact(fd, mark)))
+            ):
                 return None
             return segments.read_open_part(self._fs, fd, mark, found.st_size, found.st_mtime_ns)
         finally:

@@ -6,7 +6,6 @@ reader keeps a mark per segment and reads only what follows it.
 
 from __future__ import annotations
 
-import heapq
 import os
 import time
 from collections.abc import Iterable, Iterator
@@ -57,7 +56,7 @@ class Mark(Record):
     sum: str
     """The checksum that the next line is chained to; empty if the last line was unreadable or a repeated commit."""
     changed: int
-    """Modification time in ns when it was read: a different time means that it must be verified again."""
+    """Modification time in ns when it was read: a different time means that it must be verified again; 0 if unknown."""
 
 
 class Trouble(Record):
@@ -183,12 +182,8 @@ def folders_of(root: str, stream: str) -> list[str]:
     return [folder for folder in found if folder]
 
 
-MOST_TROUBLES = 100
-"""The most lines of a segment that are named as damaged."""
-MOST_YEARS = 100
-"""How far in the future an id may be. Clocks differ by less, and as time passes, ids have room to go on."""
-_SURELY_PAST = "0200"
-"""Ids below, up to the year 2039, need no look at the clock."""
+MOST_TROUBLES = 20
+"""The most lines of a segment that are named as damaged; one more entry says how many there are besides."""
 _SHORTEST = codec.TAIL_LENGTH + codec.BY_AT
 """No line of a commit is as short."""
 
@@ -206,15 +201,18 @@ class Chain:
         """The last commit has a higher id than all before it."""
         self.troubles: list[Trouble] = []
         self.damaged = 0
+        self.unnamed = 0
+        """Lines that are used, but do not follow the one before them, and are not named."""
 
-    def is_garbage(self, piece: bytes) -> bool:
-        """Whether a line is too short for a commit, in a segment of which enough lines were named: millions of them
-        must not cost more than counting."""
-        if len(piece) >= _SHORTEST or len(self.troubles) < MOST_TROUBLES:
-            return False
+    def take_garbage(self, pieces: list[bytes], number: int) -> None:
+        """Lines, before the line ``number``, that are too short for a commit. Millions of them cost little more than
+        counting."""
+        number -= len(pieces)
+        named = max(0, MOST_TROUBLES + 1 - len(self.troubles))
+        for index, piece in enumerate(pieces[:named], 1):
+            self.take(line_of(piece), number + index)
         self.sum = None
-        self.damaged += 1
-        return True
+        self.damaged += len(pieces[named:])
 
     def take(self, line: bytes, number: int) -> bool:
         """Whether the line holds a commit; problems are added to ``troubles``."""
@@ -224,8 +222,8 @@ class Chain:
             return False
         self.sum = following or codec.sum_of(line)
         commit_id = codec.id_of(line)
-        if commit_id >= _SURELY_PAST and is_too_late(commit_id):
-            self._name(number, f"its id is more than {MOST_YEARS} years in the future", kept=False)
+        if commit_id >= ids.SURELY_PAST and is_too_late(commit_id):
+            self._name(number, ids.TOO_LATE, kept=False)
             return False
         self.lines += 1
         self.rising = commit_id > self.last
@@ -248,8 +246,25 @@ class Chain:
 
     def _name(self, number: int, what: str, *, kept: bool) -> None:
         self.damaged += not kept
-        if len(self.troubles) < MOST_TROUBLES:
+        if len(self.troubles) <= MOST_TROUBLES:
             self.troubles.append(Trouble(number, what, kept=kept))
+        else:
+            self.unnamed += kept
+
+    def named(self) -> list[Trouble]:
+        """The troubles; if there are too many, the last one stands for all that follow."""
+        if len(self.troubles) <= MOST_TROUBLES:
+            return self.troubles
+        *first, last = self.troubles
+        lost = self.damaged - sum(not trouble.kept for trouble in first)
+        kept = self.unnamed + last.kept
+        what = ", ".join(
+            [
+                *([f"{lost:,} more lines from here on hold no commit"] if lost else []),
+                *([f"{kept:,} more lines from here on do not follow the one before them"] if kept else []),
+            ]
+        )
+        return [*first, Trouble(last.line, what, kept=not lost)]
 
 
 def read_part(fs: FileSystem, path: str, mark: Mark, *, collect: bool = True) -> Part:
@@ -274,13 +289,14 @@ def read_open_part(
     doubtful: list[tuple[int, int, bytes]] = []
     """Commits at the end that are out of order, and may be duplicates."""
     torn = 0
-    for piece, length in _pieces(fs, fd, offset, size):
+    for piece, length, short in _pieces(fs, fd, offset, size):
         if length < 0:
             torn = -length
             break
-        number += 1
+        number += len(short) or 1
         offset += length
-        if chain.is_garbage(piece):
+        if short:
+            chain.take_garbage(short, number)
             continue
         line = line_of(piece)
         if chain.take(line, number):
@@ -292,7 +308,7 @@ def read_open_part(
             if collect:
                 lines.append(line)
     if doubtful:
-        seen = {codec.id_of(line) for line in _commits(fs, fd, good_offset)}
+        seen = ids_before(fs, fd, good_offset)
         for end, row, line in doubtful:
             if codec.id_of(line) not in seen:
                 good_offset, good_rows, good_sum = end, row, codec.sum_of(line)
@@ -300,12 +316,44 @@ def read_open_part(
     last_sum = chain.sum if chain.sum and good_offset == offset else ""
     new = Mark(offset, number, chain.lines, chain.first, chain.last, last_sum, changed)
     good = new._replace(offset=good_offset, rows=good_rows, sum=good_sum)
-    return Part(new, good, lines, chain.troubles, chain.ordered, torn, chain.damaged)
+    return Part(new, good, lines, chain.named(), chain.ordered, torn, chain.damaged)
 
 
-def _pieces(fs: FileSystem, fd: int, start: int, end: int) -> Iterator[tuple[bytes, int]]:
+class ChainedPart(Record):
+    """A segment up to its first fault."""
+
+    end: int
+    sum: str
+    """Of the last line before the end."""
+    ids: set[str]
+    """Of the lines that were verified."""
+
+
+def chained_part(fs: FileSystem, fd: int, start: int, size: int) -> ChainedPart:
+    """The part of a segment in which every line follows the one before it. What precedes ``start``, the end of a line,
+    is known to be on the disk: reading starts there if that line is readable."""
+    before = durable.read_range(fs, fd, max(0, start - CHUNK), min(start, size))
+    line = line_of(before[:-1].rpartition(b"\n")[2])
+    end, line_sum, last = 0, codec.GENESIS, ""
+    if start <= size and before.endswith(b"\n") and is_whole(line):
+        end, line_sum, last = start, codec.sum_of(line), codec.id_of(line)
+    found: set[str] = set()
+    for piece, length, short in _pieces(fs, fd, end, size):
+        line = line_of(piece)
+        if length < 0 or short or codec.fault_of(line, line_sum) is not None or codec.id_of(line) <= last:
+            break
+        end, line_sum, last = end + length, codec.sum_of(line), codec.id_of(line)
+        found.add(last)
+    return ChainedPart(end, line_sum, found)
+
+
+_Piece = tuple[bytes, int, list[bytes]]
+
+
+def _pieces(fs: FileSystem, fd: int, start: int, end: int) -> Iterator[_Piece]:
     """The lines of a file from ``start``, each with its length in the file including the line feed. What follows the
-    last line feed comes last, empty, with a negative length. An overlong line is cut to its beginning."""
+    last line feed comes last, empty, with a negative length. An overlong line is cut to its beginning. Consecutive
+    lines that are too short for a commit come as one list, with their length altogether."""
     held: list[bytes] = []
     waiting = 0
     while start < end:
@@ -319,13 +367,25 @@ def _pieces(fs: FileSystem, fd: int, start: int, end: int) -> Iterator[tuple[byt
         waiting += len(first)
         if not feed:
             continue
-        yield b"".join(held), waiting + 1
+        yield b"".join(held), waiting + 1, []
         *lines, rest = data.split(b"\n")
-        for line in lines:
-            yield line, len(line) + 1
+        lengths = list(map(len, lines))
+        done = 0
+        long = (index for index, length in enumerate(lengths) if length >= _SHORTEST)
+        for index in long if max(lengths, default=0) >= _SHORTEST else ():
+            if done < index:
+                yield _short(lines[done:index])
+            yield lines[index], len(lines[index]) + 1, []
+            done = index + 1
+        if done < len(lines):
+            yield _short(lines[done:])
         held, waiting = [rest], len(rest)
     if waiting:
-        yield b"", -waiting
+        yield b"", -waiting, []
+
+
+def _short(lines: list[bytes]) -> _Piece:
+    return b"", sum(map(len, lines)) + len(lines), lines
 
 
 def forward(fs: FileSystem, path: str, end: int) -> Iterator[bytes]:
@@ -341,8 +401,11 @@ def numbered(fs: FileSystem, path: str) -> Iterator[tuple[int, bytes]]:
     """The commits of a segment with their line numbers, in bounded memory."""
     fd = fs.open(path, os.O_RDONLY)
     try:
-        lines = _lines(fs, fd, fs.stat_handle(fd).st_size)
-        yield from ((number, line) for number, line in enumerate(lines, 1) if is_whole(line))
+        number = 0
+        for piece, _, short in _pieces(fs, fd, 0, fs.stat_handle(fd).st_size):
+            number += len(short) or 1
+            if not short and is_whole(line := line_of(piece)):
+                yield number, line
     finally:
         fs.close(fd)
 
@@ -352,7 +415,7 @@ def named(fs: FileSystem, root: str, paths: list[str], error: Newer) -> Newer:
     for path in paths:
         fd = fs.open(path, os.O_RDONLY)
         try:
-            for number, line in enumerate(_lines(fs, fd, fs.stat_handle(fd).st_size), 1):
+            for number, line in enumerate(map(line_of, _every(fs, fd, fs.stat_handle(fd).st_size)), 1):
                 try:
                     codec.fault_of(line, None)
                 except Newer as found:
@@ -363,11 +426,14 @@ def named(fs: FileSystem, root: str, paths: list[str], error: Newer) -> Newer:
 
 
 def _commits(fs: FileSystem, fd: int, end: int) -> Iterator[bytes]:
-    return filter(is_whole, _lines(fs, fd, end))
+    lines = (line_of(piece) for piece, length, short in _pieces(fs, fd, 0, end) if length > 0 and not short)
+    return filter(is_whole, lines)
 
 
-def _lines(fs: FileSystem, fd: int, end: int) -> Iterator[bytes]:
-    return (line_of(piece) for piece, length in _pieces(fs, fd, 0, end) if length > 0)
+def _every(fs: FileSystem, fd: int, end: int) -> Iterator[bytes]:
+    for piece, length, short in _pieces(fs, fd, 0, end):
+        if length > 0:
+            yield from short or [piece]
 
 
 def backward(fs: FileSystem, path: str, chunk: int = 1 << 16) -> Iterator[bytes]:
@@ -389,7 +455,7 @@ def backward(fs: FileSystem, path: str, chunk: int = 1 << 16) -> Iterator[bytes]
                 # What follows the last line feed is not a line, and an overlong line is not a commit.
                 if not newest and waiting <= _LONGEST:
                     middle.append(b"".join([last, *reversed(rest)]))
-                yield from filter(is_whole, map(line_of, reversed(middle)))
+                yield from _whole(reversed(middle))
                 newest = False
                 rest, waiting = [], 0
             waiting += len(head)
@@ -406,18 +472,27 @@ def is_whole(line: bytes) -> bool:
     if not codec.looks_right(line) or codec.fault_of(line, None) is not None:
         return False
     commit_id = codec.id_of(line)
-    return commit_id < _SURELY_PAST or not is_too_late(commit_id)
+    return commit_id < ids.SURELY_PAST or not is_too_late(commit_id)
 
 
 def is_too_late(commit_id: str) -> bool:
-    """Whether an id is so far in the future that no clock can be the reason. Every writer goes on after the latest id
-    that it has read: after the last possible one nobody could write any more."""
-    return ids.milliseconds(commit_id) > time.time() * 1000 + MOST_YEARS * 365 * 86_400_000
+    """Whether no clock can be the reason for an id."""
+    return ids.is_too_late(commit_id, time.time() * 1000)
+
+
+def ids_before(fs: FileSystem, fd: int, end: int) -> set[str]:
+    """The ids of the commits of a segment up to ``end``."""
+    return set(map(codec.id_of, _commits(fs, fd, end)))
 
 
 def whole_lines(data: bytes) -> list[bytes]:
     """The commits in a segment's bytes, ignoring everything between them."""
-    return [line for piece in data.split(b"\n") if is_whole(line := line_of(piece))]
+    return list(_whole(data.split(b"\n")))
+
+
+def _whole(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines that hold a commit. Most garbage is told by its length."""
+    return filter(is_whole, map(line_of, [piece for piece in pieces if len(piece) >= _SHORTEST]))
 
 
 def ids_in(data: bytes) -> set[str]:
@@ -435,10 +510,10 @@ def union(stream: str, name: str, versions: Iterable[bytes]) -> bytes:
     return b"".join(line + b"\n" for line in lines)
 
 
-def rechained(stream: str, name: str, data: bytes) -> bytes:
-    """The commits of complete lines, each rechained to the line now before it."""
-    found, previous = [], codec.GENESIS
-    for line in whole_lines(data):
+def rechained(stream: str, name: str, lines: list[bytes], previous: str = codec.GENESIS) -> bytes:
+    """Whole lines, each rechained to the line now before it, the first to the one with the sum ``previous``."""
+    found = []
+    for line in lines:
         again, previous = codec.rechained(line, previous)
         found.append(in_column(stream, name, again[:-1]) + b"\n")
     return b"".join(found)
@@ -446,6 +521,8 @@ def rechained(stream: str, name: str, data: bytes) -> bytes:
 
 def merged(parts: list[Iterator[bytes]], *, newest_first: bool = False) -> Iterator[bytes]:
     """Several segments as one stream in canonical order, without duplicate commits."""
+    import heapq  # not needed where a stream is read in one pass
+
     before = ""
     for line in heapq.merge(*parts, key=codec.id_of, reverse=newest_first):
         commit_id = codec.id_of(line)

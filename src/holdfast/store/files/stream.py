@@ -15,11 +15,11 @@ from holdfast.core.stream import flat
 from holdfast.errors import HoldfastError, Unavailable, UnknownOutcome
 from holdfast.fs import durable
 from holdfast.store.files import pins, segments
-from holdfast.store.files.journal import Journal
+from holdfast.store.files.cursor import Cursor
+from holdfast.store.files.journal import Journal, journals_of
 from holdfast.store.files.lockfile import StreamLock, WriterState
 from holdfast.store.files.padding import pad_line
-from holdfast.store.files.segment_set import SUM_AND_END, Cursor, SegmentSet
-from holdfast.store.files.segments import Mark
+from holdfast.store.files.segment_set import SegmentSet
 from holdfast.store.numbered import check_expected, check_op
 from holdfast.store.protocol import AppendContext, Appended, Fault, Plan, PrebuiltCommit, PreparedCommit, Tail
 from holdfast.typed import TYPE_CHECKING, Any, Record, new_record
@@ -91,6 +91,7 @@ class Stream:
         if not self._recovered:
             self.recover()
         if self.lock.is_open and self._changes_since(cursor) == UNCHANGED:
+            self._latest = cursor = self.segments.with_time(cursor)
             tail = self._nothing_new(cursor)
         else:
             self._notice_segments()
@@ -194,7 +195,7 @@ class Stream:
             prepared = plan(context)
         check_op(prepared.draft.op, op)
         if not unchanged or self._is_full(state):
-            state = self._writable(state, start)
+            state, start = self._writable(state, start)
         commit, state, line = self._put(prepared, state, start.head)
         self._latest = latest = self.segments.after(start, state.size, state.rows, commit.id, commit.sum)
         appended = new_record(Appended, (commit, latest, latest.version, False))
@@ -240,7 +241,7 @@ class Stream:
         line, line_sum = self._write_line(content, commit_id, at, state)
         state.grow(len(line), line_sum, commit_id, self.journal.safe)
         if numbers:
-            state = state.replace(numbers={**state.numbers, **numbers})
+            state.use_numbers(numbers)
         self._store_state(state)
         events, by, origin, op = draft
         return new_record(codec.Commit, (commit_id, at, by, origin, op, events, line_sum)), state, line
@@ -357,8 +358,9 @@ class Stream:
             for name in listed
         ) or pins.is_state_stale(self._place, self.stream, writer, state, listed)
 
-    def _writable(self, state: WriterState, cursor: Cursor) -> WriterState:
-        """The state with an open segment that may be appended to: the current one if every condition holds (I2)."""
+    def _writable(self, state: WriterState, cursor: Cursor) -> tuple[WriterState, Cursor]:
+        """The state with an open segment that may be appended to: the current one if every condition holds (I2). The
+        cursor with it: a torn tail that was cut off is no longer a problem."""
         head = self._place.head
         token, index = head.token(), head.index()
         if state.segment < 0:
@@ -367,20 +369,23 @@ class Stream:
             name = segments.name_of(self.stream, state.writer, state.segment)
             node = self.segments.node_of(name)
             if pins.was_replaced(self._place, self.stream, name, node, state.git_index != index):
-                return self._new_segment(state, token, index)
+                return self._new_segment(state, token, index), cursor
             if state.git_index != index:
                 if head.may_be_staged(f"{segments.EVENTS}/{self.stream}/{name}"):
-                    return self._new_segment(state, token, index)
+                    return self._new_segment(state, token, index), cursor
                 state = state.replace(git_index=index)
             mark = cursor.marks.get(name)
             if mark is not None and not self.segments.is_archived(name) and self._open_segment(name):
                 size = self.segments.size()
                 if size == state.size == mark.offset and state.sum == mark.sum:
-                    return state
-                state = self._continue(state, mark, size)
-                if state.segment:
-                    return state
-        return self._new_segment(state, token, index)
+                    return state, cursor
+                if mark.offset >= state.size:
+                    from holdfast.store.files import quarantine
+
+                    continued = quarantine.continue_segment(self._place, self.segments, state, size)
+                    if continued is not None:
+                        return continued, quarantine.without_tail(cursor, name, state.rows)
+        return self._new_segment(state, token, index), cursor
 
     def _with_loss(self, state: WriterState, cursor: Cursor) -> Cursor:
         """The cursor, with what its segment has lost of what the header knows to be on the disk."""
@@ -404,31 +409,6 @@ class Stream:
             self._close_segment()
             self.segments.open_for_append(name, node)
         return True
-
-    def _continue(self, state: WriterState, mark: Mark, size: int) -> WriterState:
-        """The segment differs from the header: continue after its last complete line, or abandon it (segment 0).
-
-        Complete lines beyond the header were written by a process that died before it stored the header. Bytes that
-        are no line were never acknowledged: nobody else can be writing, so they are a torn tail (I5).
-        """
-        segment = self.segments.open
-        assert segment is not None
-        if mark.offset < state.size or not self._ends_as_stored(state, segment.fd):
-            return state.replace(segment=0)
-        if not mark.sum or size > mark.offset:
-            from holdfast.store.files import quarantine
-
-            mark = quarantine.cut_torn_tail(self._fs, self._place, self.stream, segment.path, segment.fd)
-            if mark.offset < state.size:
-                return state.replace(segment=0)
-        clock = max(state.clock, mark.last or ids.ZERO)
-        return state.replace(size=mark.offset, sum=mark.sum, rows=mark.rows, clock=clock)
-
-    def _ends_as_stored(self, state: WriterState, fd: int) -> bool:
-        if not state.size:
-            return True
-        end = self._fs.read(fd, SUM_AND_END, max(0, state.size - SUM_AND_END))
-        return end.endswith(state.sum.encode() + b'"}\n')
 
     def _new_segment(self, state: WriterState, token: str, index: str) -> WriterState:
         """Create the next segment. Its name is durable before anybody can append to it (I3)."""
@@ -492,11 +472,11 @@ class Stream:
             raise
 
     def _replay(self) -> tuple[Fault, ...]:
-        from holdfast.store.files import replay
-
-        paths = replay.journals_of(self._place, flat(self.stream))
+        paths = journals_of(self._place, flat(self.stream))
         if not paths:
             return ()
+        from holdfast.store.files import replay
+
         try:
             with self.lock:
                 state = self.lock.peek()

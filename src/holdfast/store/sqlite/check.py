@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from holdfast.core import validation
-from holdfast.core.codec import GENESIS, decode, fault_of, id_of, sum_of
+from holdfast.core.codec import decode
 from holdfast.core.stream import checked_stream
 from holdfast.errors import HoldfastError
 from holdfast.store import faults
 from holdfast.store.protocol import Fault
-from holdfast.store.sqlite.rows import damaged, row
+from holdfast.store.row_faults import row_faults
+from holdfast.store.rows import row
 from holdfast.typed import Any
 
 FILE = "the database file"
@@ -31,7 +31,7 @@ def faults_of(rows: Rows) -> list[Fault]:
             where = f"table {table}, row {number}"
             found.append(Fault(faults.DANGLING_ROW, "", where, {"parent": parent}))
         for number, stream in rows("SELECT number, name FROM streams ORDER BY name"):
-            found.extend(_stream_faults(rows, number, stream))
+            found.extend(faults.bounded(_stream_faults(rows, number, stream)))
     except HoldfastError as error:
         found.append(Fault(faults.DAMAGED_DATABASE, "", FILE, {"problem": error.message}))
     return found
@@ -64,31 +64,7 @@ def _stream_faults(rows: Rows, number: int, stream: str) -> Iterator[Fault]:
     except HoldfastError as error:
         where = f"table streams, row {number}"
         yield Fault(faults.INVALID_STREAM, stream, where, {"problem": error.message})
-    expected, head = 1, ""
-    sound: str | None = GENESIS
-    for seq, commit_id, op, line in _commits(rows, number):
-        if seq != expected:
-            yield Fault(faults.MISSING_ROWS, stream, row(stream, expected), {"last": seq - 1})
-            sound = None
-        expected = seq + 1
-        try:
-            what = fault_of(line, sound)
-        except HoldfastError as error:  # of a newer release
-            what = error.message
-        sound = None if what else sum_of(line)
-        if what:
-            yield damaged(stream, seq, what)
-            continue
-        if id_of(line) <= head:
-            yield Fault(faults.UNORDERED_ID, stream, row(stream, seq))
-        head = id_of(line)
-        try:
-            commit = validation.commit_in(line)
-        except HoldfastError as error:
-            yield Fault(faults.MALFORMED_COMMIT, stream, row(stream, seq), {"problem": error.message})
-            continue
-        if commit_id != head or op != commit.op:
-            yield Fault(faults.WRONG_COLUMNS, stream, row(stream, seq))
+    yield from row_faults(stream, _commits(rows, number), lambda op, stored: op == stored)
 
 
 def _commits(rows: Rows, number: int) -> Iterator[tuple[int, str, str | None, bytes]]:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from threading import RLock
 
 from holdfast.core import ids
-from holdfast.core.codec import GENESIS, decode, encode, fault_of, id_of, looks_right, sum_of
+from holdfast.core.codec import GENESIS, decode, encode, fault_of, sum_of
 from holdfast.core.stream import checked_note, checked_stream, flat
 from holdfast.core.timestamps import iso
 from holdfast.errors import Damaged, HoldfastError, Unavailable
@@ -31,8 +31,8 @@ from holdfast.store.protocol import (
     Plan,
     Tail,
 )
+from holdfast.store.rows import Before, checked, fits, head_of, is_text, row, tail_of, typed
 from holdfast.store.sqlite import database, fork, read_only, statements
-from holdfast.store.sqlite.rows import checked, head_of, is_text, row, typed
 from holdfast.typed import Any
 
 _PAGE = 256
@@ -160,30 +160,22 @@ class SqliteStore:
                 return self._tail(stream, cursor)[0]
             last = typed(self._rows(statements.BACK, (stream, _NO_END, 1)))
             version = last[0][0] if last else 0
-            head = head_of(last[0]) if last else ids.ZERO
+            head = head_of(last, self._before(stream))
             at = [version, sum_of(last[0][2]) if last else GENESIS]
             return Tail(self._backwards(stream, at), at, version, head, restarted=True, faults=())
 
     def _tail(self, stream: str, cursor: Cursor) -> tuple[Tail, str]:
         """The commits after the cursor, and the checksum that the next line is chained to."""
-        count, last_sum = place_of(cursor) or (0, "")
-        rows = typed(self._rows(statements.FROM, (stream, count)))
-        if count:
-            # The row at the cursor is included: it proves that the cursor is valid, and gives version and head.
-            fits = bool(rows) and rows[0][0] == count and sum_of(rows[0][2]) == last_sum
-            if fits and len(rows) == 1:
-                return Tail([], [count, last_sum], count, id_of(rows[0][2]), False, ()), last_sum
-            if not fits:
-                rows = typed(self._rows(statements.FROM, (stream, 1)))
-        else:
-            fits = last_sum == GENESIS
-        if not rows:
-            return Tail([], [0, GENESIS], 0, ids.ZERO, not fits, ()), GENESIS
-        version, _, last = rows[-1]
-        before = (count, last_sum) if fits else (0, GENESIS)
-        lines, faults = checked(stream, rows[1:] if fits and count else rows, *before)
-        previous = sum_of(last) if looks_right(last) else GENESIS
-        return Tail(lines, [version, previous], version, head_of(rows[-1]), not fits, faults), previous
+        place = place_of(cursor) or (0, "")
+        rows = typed(self._rows(statements.FROM, (stream, place[0])))
+        if fits(rows, *place):
+            return tail_of(stream, rows, place, self._before(stream))
+        if place[0]:
+            rows = typed(self._rows(statements.FROM, (stream, 1)))
+        return tail_of(stream, rows, None, self._before(stream))
+
+    def _before(self, stream: str) -> Before:
+        return lambda seq: typed(self._rows(statements.BACK, (stream, seq, _PAGE)))[::-1]
 
     def _backwards(self, stream: str, at: Cursor) -> Iterator[bytes]:
         """The readable lines up to the cursor ``at``, newest first, a page at a time."""

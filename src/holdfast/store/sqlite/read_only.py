@@ -29,7 +29,7 @@ def is_needed(error: sqlite3.Error, path: str) -> bool:
 
 
 class Frozen:
-    """A connection to a database as it was at one moment."""
+    """A connection to a database as it was at one point in time."""
 
     __slots__ = ("_folder", "_fs", "_path", "_stamp", "db")
 

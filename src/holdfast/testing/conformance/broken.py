@@ -109,8 +109,8 @@ class LostWrite(_Around):
         class Enough(Exception):
             """Aborts the append after planning and before writing."""
 
-        def pretend(ground: object) -> object:
-            made.append(encode(plan(ground).draft, tail.head, "", tail.head)[1])  # type: ignore[arg-type]
+        def pretend(context: object) -> object:
+            made.append(encode(plan(context).draft, tail.head, "", tail.head)[1])  # type: ignore[arg-type]
             raise Enough
 
         try:

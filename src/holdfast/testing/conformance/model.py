@@ -51,9 +51,9 @@ def run_against_model(
             for store, cursor in zip((self.model, self.store), at, strict=True):
                 tails: list[Any] = []
 
-                def plan(ground: Any, tails: list[Any] = tails) -> Any:
-                    tails[:] = [seen(ground.tail)]
-                    return saying(text, op=op)(ground)
+                def plan(context: Any, tails: list[Any] = tails) -> Any:
+                    tails[:] = [seen(context.tail)]
+                    return saying(text, op=op)(context)
 
                 try:
                     done = store.append(stream, plan, cursor=cursor, expect=wanted, op=op)

@@ -198,6 +198,7 @@ def segment_class(fixture: Fixture, call: str, path: str) -> str:
     relative = re.sub(r"quarantine/.+", "quarantine/KEPT", relative)
     relative = re.sub(r"journals/.+", "journals/JOURNAL", relative)
     relative = re.sub(r"blobs/.+", "blobs/TEXT", relative)
+    relative = re.sub(r"\.?seal-key\.tmp-.+", "SEAL-KEY", relative)
     if call == "sync":
         changes = [
             step.kind

@@ -30,7 +30,7 @@ OTHERS = ("xfs", "ext4:data=journal", "xfs:wsync", "ext4:journal_checksum,nodela
 """Other file systems with a shutdown ioctl, and other options: a file system, and its options after a colon."""
 
 _ROUNDS_PER_PLACE = 25
-_PATIENCE = 60
+_TIMEOUT_S = 60
 """Seconds after which a process that acknowledges nothing counts as stuck."""
 
 
@@ -90,14 +90,14 @@ def migration_cuts(version: int, mode: str, cuts: int, seed: int) -> Cuts:
         with _mounted(disk, mode):
             _put_old(old, _place(disk))
             begun = time.monotonic()
-            assert _migrate_until(disk, lambda: None, _PATIENCE, lines=1), "the migration never ended"
+            assert _migrate_until(disk, lambda: None, _TIMEOUT_S, lines=1), "the migration never ended"
             usual = time.monotonic() - begun
         for number in range(cuts):
             with _mounted(disk, mode):
                 _put_old(old, _place(disk))
                 # However busy the machine is, one cut comes after the migration and one before it.
                 if number == 0:
-                    said = _migrate_until(disk, disk.cut, _PATIENCE, lines=1)
+                    said = _migrate_until(disk, disk.cut, _TIMEOUT_S, lines=1)
                 else:
                     said = _migrate_until(disk, disk.cut, rng.random() * 1.3 * usual if number > 1 else 0)
             total += len(said)
@@ -174,7 +174,7 @@ def _work_until_cut(
 
             pids.append(spawn(body))
         # Some cuts hit the opening and the first files; most hit the appends, and wait until some are acknowledged.
-        pipe.listen(_PATIENCE if rng.random() < 0.7 else rng.random() * 0.01, lines=rng.randrange(1, 9))
+        pipe.listen(_TIMEOUT_S if rng.random() < 0.7 else rng.random() * 0.01, lines=rng.randrange(1, 9))
         pipe.listen(rng.random() * 0.002)
         # Only acknowledgements from before the cut count: a sync in progress while ext4 shuts down can return
         # success although its transaction was dropped.

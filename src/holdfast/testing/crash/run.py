@@ -3,8 +3,9 @@
 Usage: ``run kills|fresh-kills|cuts|block-cuts|migration-cuts|histories ENGINE WHERE COUNT SEED [DETAIL]``. Prints one
 JSON object; a violation is a traceback and exit status 1. ENGINE is ``files``, ``journals`` (files with a journal from
 the second commit on), ``sqlite``, ``careless`` (files that are never synced), ``careless-journals`` (journals that are
-not), for migrations the older schema version; WHERE is an empty folder. DETAIL is the mount mode of power cuts (or a
-file system, with its options after a colon), or the name of a broken store for histories.
+not), the URL of a PostgreSQL server, for migrations the older schema version; WHERE is an empty folder. DETAIL is the
+mount mode of power cuts (or a file system, with its options after a colon), or the name of a broken store for
+histories.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from holdfast.recovery.files_store import FilesStore
 from holdfast.store.files.journal import BLOCK, FOLDER, JournalPolicy
 from holdfast.store.protocol import Store
 from holdfast.store.sqlite.engine import SqliteStore
+from holdfast.store.url import open_store
 from holdfast.testing import scale
 from holdfast.testing.conformance import broken
 from holdfast.testing.crash import block_cuts, kills, power_cut
@@ -29,6 +31,7 @@ from holdfast.testing.crash.workload import commit_until_killed
 from holdfast.testing.crash.wrapped import WithoutSync
 from holdfast.testing.history import checker, clients
 from holdfast.testing.plans import wall_clock
+from holdfast.testing.servers import place_url
 
 BROKEN: dict[str, Callable[[Store, int], Store]] = {
     "no-version-check": broken.NoVersionCheck,
@@ -59,6 +62,8 @@ def opener(engine: str) -> Callable[[str], Store]:
         return lambda folder: FilesStore(
             os.path.join(folder, ".state"), clock=wall_clock, fs=fs, journal_policy=JOURNALS
         )
+    if "://" in engine:
+        return lambda folder: open_store(place_url(engine, folder), clock=wall_clock)
     return lambda folder: SqliteStore(os.path.join(folder, "state.db"), clock=wall_clock, room_after=3)
 
 

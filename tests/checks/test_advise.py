@@ -48,8 +48,7 @@ def test_how_to_keep_sessions_apart(answers: dict[str, bool], isolation: str) ->
         ({"diffs": True, "queries": True}, "files"),
         ({"queries": True}, "sqlite"),
         ({"hosts": True}, "postgres"),
-        ({"expiry": True}, "redis"),
-        ({"hosts": True, "expiry": True}, "redis"),
+        ({"hosts": True, "queries": True}, "postgres"),
         ({"relations": True, "diffs": True}, "postgres"),
     ],
 )

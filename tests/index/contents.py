@@ -10,6 +10,8 @@ from holdfast.index import database
 from holdfast.index.catch_up import catch_up
 from holdfast.index.tables import PARTS, TABLES
 from holdfast.store.protocol import Store, archive_of
+from holdfast.workspace import decision_list
+from holdfast.workspace.decision_list import Wanted
 from holdfast.workspace.handle import Handle
 from holdfast.workspace.workspace import Workspace
 
@@ -71,6 +73,28 @@ def check(workspace: Workspace) -> None:
     for table, rows in new.items():
         assert kept[table] == rows, table
     check_fold(workspace, new)
+    check_decisions(workspace)
+
+
+def check_decisions(workspace: Workspace) -> None:
+    """The list of decisions is the same from the index and from the logs, whatever is asked for."""
+    everything = decision_list._from_logs(workspace, Wanted(), 0).entries
+    middle = everything[len(everything) // 2]["at"] if everything else None
+    wanted = [Wanted(), Wanted(by="human"), Wanted(since=middle), Wanted(until=middle), Wanted(text="a")]
+    wanted += [Wanted(status=status) for status in ("unsettled", "settled", "failed", "choice")]
+    wanted += [Wanted(stream=entry["stream"]) for entry in everything[:3]]
+    wanted += [Wanted(once=entry["once"]) for entry in everything if entry["once"]][:3]
+    for one in wanted:
+        for limit in (0, 2):
+            kept = decision_list.decisions(workspace, one, limit)
+            logged = decision_list._from_logs(workspace, one, limit)
+            assert sorted(map(_comparable, kept.entries)) == sorted(map(_comparable, logged.entries)), one
+            assert (kept.counts, kept.looked_at) == (logged.counts, logged.looked_at), one
+
+
+def _comparable(entry: dict[str, Any]) -> str:
+    # Of an outcome that another clone recorded too, the state keeps the beginning, for the last decisions.
+    return repr(sorted((key, value) for key, value in entry.items() if key != "rivals"))
 
 
 def check_fold(workspace: Workspace, found: Contents) -> None:
@@ -108,6 +132,7 @@ _OPEN = {
     "task": ("pending", "working", "blocked"),
     "plan": ("proposed",),
     "loop": ("open", "clarifying"),
+    "capture": ("open",),
     "backlog": ("todo", "doing", "blocked"),
     **dict.fromkeys(("risk", "blocker", "error", "next", "fact", "order", "batch"), ("open",)),
 }

@@ -16,6 +16,7 @@ from contents import check
 
 import holdfast
 from holdfast.errors import HoldfastError
+from holdfast.store import forked
 from holdfast.store.protocol import archive_of
 from holdfast.testing.commands import BY_KIND, TEXTS, Choice, Step
 from holdfast.testing.git_histories import steps
@@ -170,21 +171,98 @@ def test_an_index_that_several_processes_build_is_the_same(tmp_path: Path, kille
     program = (
         "import holdfast, os, sys\n"
         "from holdfast.index import reading\n"
-        "reading._FEWEST, reading._STREAMS, real = 2, 5, reading._prepared\n"
-        "def prepared(jobs):\n"
-        f"    if {killed} and jobs[0][2] > 20: os.kill(os.getpid(), 9)\n"
-        "    return real(jobs)\n"
-        "prepared.__qualname__ = prepared.__name__ = '_prepared'; prepared.__module__ = reading.__name__\n"
+        "from holdfast.store import forked\n"
+        "forked.FEWEST, reading._STREAMS, real, own = 2, 5, reading._prepared, os.getpid()\n"
+        "def prepared(store, jobs):\n"
+        f"    if {killed} and jobs[0][2] > 20 and os.getpid() != own: os.kill(os.getpid(), 9)\n"
+        "    assert own != os.getpid() or jobs[0][2] > 20\n"
+        "    return real(store, jobs)\n"
         "reading._prepared = prepared\n"
         "with holdfast.open(sys.argv[1]) as w:\n"
         "    held = w.index.catch_up()\n"
-        "    assert reading.can_share([None, None])\n"
         "    print(held.commits)\n"
     )
     done = subprocess.run([sys.executable, "-c", program, where], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout.strip()) == (0, str(60 * 4)), done.stderr
     with holdfast.open(where) as workspace:
         check(workspace)
+
+
+KILLED_BUILD = """
+import holdfast, os, sys
+from holdfast.index import building
+from holdfast.store import forked
+forked.FEWEST = 2
+building._sync = lambda path: os.kill(os.getpid(), 9)
+with holdfast.open(sys.argv[1]) as w:
+    w.index.catch_up()
+"""
+
+
+def test_a_build_that_is_killed_leaves_nothing_that_is_used(tmp_path: Path) -> None:
+    """An index is built in a file of its own: half of one is never asked; the next build or a deletion removes it."""
+    where = _filled(tmp_path, 20, 20)
+    with holdfast.open(where) as workspace:
+        for clean in (workspace.index.catch_up, workspace.index.delete):
+            workspace.index.delete()
+            done = subprocess.run([sys.executable, "-c", KILLED_BUILD, where], timeout=120)
+            new = Path(workspace.index.path + "-new")
+            assert (done.returncode, new.exists()) == (-signal.SIGKILL, True)
+            assert workspace.index.status().commits == 0
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(forked, "FEWEST", 2)
+                clean()
+            assert not new.exists()
+        check(workspace)
+
+
+def test_an_index_of_few_streams_is_built_anew_and_one_of_many_is_added_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a brief has read of the newest sessions does not slow down the first whole build; later, new sessions are
+    added to the file that is there."""
+    monkeypatch.setattr(forked, "FEWEST", 5)
+    where = _filled(tmp_path, 20, 3)
+    with holdfast.open(where) as workspace:
+        workspace.index.glance(lambda db: None, most=10)
+        before = os.stat(workspace.index.path).st_ino
+        assert 0 < workspace.index.status().sessions < 10
+        workspace.index.catch_up()
+        built = os.stat(workspace.index.path).st_ino
+        assert built != before
+        check(workspace)
+        for number in range(8):
+            workspace.start(f"another goal {number}")
+        assert workspace.index.catch_up().sessions == 28
+        assert os.stat(workspace.index.path).st_ino == built
+        check(workspace)
+
+
+APPENDS = """
+import holdfast, os, sys
+with holdfast.open(sys.argv[1]) as w:
+    seen = []
+    sys.addaudithook(lambda event, arguments: seen.append((event, arguments)))
+    session = w.session()
+    for number in range(250):
+        session.note(f"note {number}")
+    session.decide("Use SQLite", because="one file")
+print(sum(event == "open" for event, _ in seen) > 0)
+print([event for event, arguments in seen if "index.db" in str(arguments) or event == "sqlite3.connect"])
+print("holdfast.index.catch_up" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_an_append_does_not_look_at_the_index(tmp_path: Path, there: bool) -> None:
+    """Appends open no file of the index, whether there is one or not: they cannot cost more because of it."""
+    where = _filled(tmp_path, 2, 3)
+    with holdfast.open(where) as workspace:
+        workspace.index.catch_up()
+        if not there:
+            workspace.index.delete()
+    done = subprocess.run([sys.executable, "-c", APPENDS, where], capture_output=True, text=True, timeout=120)
+    assert (done.stdout.split(), done.returncode) == (["True", "[]", "False"], 0), done.stderr
 
 
 def test_several_processes_catch_up_at_once(tmp_path: Path) -> None:

@@ -252,6 +252,51 @@ def test_while_another_process_writes_the_answer_says_what_is_missing(
     assert len(workspace.search("brand").hits) == 1
 
 
+def test_a_hit_says_what_became_of_its_place(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Decisions, facts and errors that are about lines of a file: fresh, moved, changed or gone."""
+    file = project / "db.py"
+    file.write_text("one\ntwo\nthree\n")
+    with holdfast.open(project) as workspace:
+        session = workspace.start("Find the leak")
+        session.decide("Close the pool", because="it leaks", at=["db.py:2"])
+        session.add_error("pool exhausted", at=["db.py:1-2"])
+        workspace.project.add_fact("The pool has four connections", at=["db.py:3"])
+        for text, status in (
+            ("one\ntwo\nthree\n", {"fresh"}),
+            ("zero\none\ntwo\nthree\n", {"moved"}),
+            ("1\n2\n3\n", {"changed"}),
+            (None, {"gone"}),
+        ):
+            file.write_text(text) if text is not None else file.unlink()
+            hits = workspace.search("pool").hits
+            assert {hit.kind for hit in hits} == {"decision", "error", "fact"}
+            assert {
+                place.partition("(")[2].rstrip(")").split()[0] for hit in hits for place in hit.places
+            } == status
+    assert main(["search", "pool", "--kind", "decision"]) == 0
+    assert "│ at db.py:2 (gone)" in capsys.readouterr().out
+
+
+def test_the_parts_of_a_hit_are_told_apart(workspace: holdfast.Workspace) -> None:
+    """What was decided, why and how it turned out; the marks fit. A session's id is no text of it."""
+    session = workspace.start("Tidy the attic")
+    session.decide("Sell the lamp", because="no room", action="call Zoë\nthen wait")
+    session.settle("D-1", "sold the lamp")
+    (hit,) = workspace.search("lamp").hits
+    assert hit.snippet == "Sell the lamp · no room · call Zoë · then wait · sold the lamp"
+    assert [hit.snippet[start:end] for start, end in hit.marks] == ["lamp", "lamp"]
+    (hit,) = workspace.search("attic").hits
+    assert hit.snippet == "Tidy the attic"
+
+
+def test_hashes_of_anchors_are_not_text(workspace: holdfast.Workspace) -> None:
+    """A search finds a decision by the file that it is about, and shows no hash of that file's lines."""
+    (Path(workspace.where).parent / "rounding.py").write_text("def half_even(): ...\n")
+    workspace.session().decide("Half to even", because="auditors", at=["rounding.py:1"])
+    (hit,) = workspace.search("rounding.py", kind="decision").hits
+    assert hit.text.split()[-1] == "rounding.py"
+
+
 # -- damage -----------------------------------------------------------------------------------------------
 
 
@@ -308,7 +353,7 @@ def test_where_nothing_can_be_written_it_is_searched_in_memory(
     def refused(path: str, act: object) -> None:
         raise PermissionError(13, "Permission denied", path)
 
-    monkeypatch.setattr(database, "_locked", refused)
+    monkeypatch.setattr(database, "locked", refused)
     assert len(workspace.search("replica").hits) == 2
     assert workspace.index.read(lambda db, held: db.execute("SELECT count(*) FROM facts").fetchone()) == (1,)
 
@@ -355,7 +400,7 @@ def test_the_command_prints_hits_and_json(
     head, snippet, *_ = capsys.readouterr().out.splitlines()
     assert head.startswith("error E-1 (open)  alice/")
     assert "(just now)  by alice" in head
-    assert snippet == "  │ [Deadlock] in migration 12 retry"
+    assert snippet == "  │ [Deadlock] in migration 12 · retry"
     assert main(["search", "deadlock", "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["ok"] is True

@@ -24,7 +24,6 @@ QUESTIONS = (
     Question("diffs", "Must changes be visible as diffs in git, readable without tools?"),
     Question("queries", "Is state queried by several criteria, or checked by a schema in the store?"),
     Question("hosts", "Do agents on several machines share the state?"),
-    Question("expiry", "Should state expire automatically?"),
     Question("relations", "Is state part of a relational database, with other tables or embeddings?"),
 )
 """In the order they are asked; the later ones only matter if memory is needed."""
@@ -81,14 +80,11 @@ def _isolation(answers: dict[str, bool]) -> tuple[str, str]:
 
 
 def _engine(answers: dict[str, bool]) -> tuple[str, str, str]:
+    server = "postgresql://user@host/database"
     if answers.get("relations"):
-        return "postgres", "relations, other tables or embeddings live in the same database", "postgresql://…"
-    if answers.get("hosts") and answers.get("expiry"):
-        return "redis", "shared between machines, with state that expires", "redis://…"
+        return "postgres", "the log is in the same database as the other tables", server
     if answers.get("hosts"):
-        return "postgres", "shared between machines, with ordered writes", "postgresql://…"
-    if answers.get("expiry"):
-        return "redis", "state that expires", "redis://…"
+        return "postgres", "shared between machines, with ordered writes", server
     if answers.get("diffs") or not answers.get("queries"):
         return "files", "nothing to deploy, readable, and every change is a diff in git", ".state"
     return "sqlite", "queries and a schema in the store, still one file and no server", "sqlite:///state.db"

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from holdfast.errors import Refused
 
 TARGET_BYTES = 75 * 1024
+MOST_BYTES = 100 * 1024
 _DATED = re.compile(r"###\s+(\d{4}-\d{2}-\d{2})\b")
 _HEADING = re.compile(r"#{1,3}\s")
 _FENCE = re.compile(r"\s{0,3}(```|~~~)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from holdfast.checks.agents_md import entries
+from holdfast.checks.agents_md import MOST_BYTES, TARGET_BYTES, entries
 from holdfast.checks.finding import Rule, collector
 from holdfast.checks.tree import Tree
 
@@ -13,8 +13,6 @@ Places = Iterator[tuple[str, int, str]]
 CHECKS: list[tuple[Rule, Callable[[Tree], Places]]] = []
 rule = collector(CHECKS)
 MOST_LINES = 200
-SOFT_BYTES = 75 * 1024
-HARD_BYTES = 100 * 1024
 MOST_BULLETS = 5
 _LIKE_A_DATE = re.compile(
     r"###\s+(?:\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}[./]\d{1,2}[./]\d{1,2}|[A-Z][a-z]{2,8} \d{1,2},? \d{4})"
@@ -42,8 +40,8 @@ def _long(tree: Tree) -> Places:
 )
 def _soft(tree: Tree) -> Places:
     for file in tree.files:
-        if file.is_agents_md and SOFT_BYTES < file.size <= HARD_BYTES:
-            yield file.path, 0, f"{file.size:,} bytes; at {HARD_BYTES:,} it is too much to load."
+        if file.is_agents_md and TARGET_BYTES < file.size <= MOST_BYTES:
+            yield file.path, 0, f"{file.size:,} bytes; at {MOST_BYTES:,} it is too much to load."
 
 
 @rule(
@@ -54,8 +52,8 @@ def _soft(tree: Tree) -> Places:
 )
 def _hard(tree: Tree) -> Places:
     for file in tree.files:
-        if file.is_agents_md and file.size > HARD_BYTES:
-            yield file.path, 0, f"{file.size:,} bytes are over the limit of {HARD_BYTES:,}."
+        if file.is_agents_md and file.size > MOST_BYTES:
+            yield file.path, 0, f"{file.size:,} bytes are over the limit of {MOST_BYTES:,}."
 
 
 @rule(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -22,6 +23,9 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
     "null": (type(None),),
 }
+
+
+Test = Callable[[Any], bool]
 
 
 class Problem(NamedTuple):
@@ -47,8 +51,97 @@ def _parsed(name: str) -> dict[str, Any]:
 
 def problems(name: str, value: Any) -> list[Problem]:
     """Every violation of a schema by a value."""
+    if _compiled(name)(value):
+        return []  # nearly always
     schema = _parsed(name)
     return list(_check(value, schema, schema, ""))
+
+
+@cache
+def _compiled(name: str) -> Test:
+    """Whether a value matches a schema, without saying why not: an eighth of the time of ``_check``."""
+    schema = _parsed(name)
+    definitions: dict[str, Test] = {}
+    for key, definition in schema.get("$defs", {}).items():
+        definitions[key] = _test(definition, definitions)
+    return _test(schema, definitions)
+
+
+def _test(schema: dict[str, Any], definitions: dict[str, Test]) -> Test:
+    """A function that is true only for values in which ``_check`` finds no problem."""
+    tests: list[Test] = []
+    if "$ref" in schema:
+        target = schema["$ref"].rpartition("/")[2]
+        tests.append(lambda value: definitions[target](value))
+    if "anyOf" in schema:
+        options = [_test(option, definitions) for option in schema["anyOf"]]
+        tests.append(lambda value: any(option(value) for option in options))
+    if "type" in schema:
+        tests.append(_type_test(schema["type"]))
+    if "const" in schema:
+        const = schema["const"]
+        tests.append(lambda value: value == const)
+    if "enum" in schema:
+        enum = schema["enum"]
+        tests.append(lambda value: value in enum)
+    tests += _content_tests(schema, definitions)
+    if not tests:
+        return lambda value: True
+    if len(tests) == 1:
+        return tests[0]
+    return lambda value: all([test(value) for test in tests])  # noqa: C419 - a list is faster for two or three
+
+
+def _type_test(types: str | list[str]) -> Test:
+    allowed = frozenset(
+        kind for name in ([types] if isinstance(types, str) else types) for kind in _TYPES[name]
+    )
+    return lambda value: type(value) in allowed
+
+
+def _content_tests(schema: dict[str, Any], definitions: dict[str, Test]) -> Iterator[Test]:
+    """What the schema says about the inside of objects, lists, texts and numbers."""
+    if {"required", "properties", "additionalProperties"} & schema.keys():
+        yield _object_test(schema, definitions)
+    if "items" in schema or "minItems" in schema:
+        least, item = schema.get("minItems", 0), _test(schema.get("items", {}), definitions)
+        yield lambda value: type(value) is not list or (len(value) >= least and all(map(item, value)))
+    if {"minLength", "maxLength", "pattern", "format"} & schema.keys():
+        yield _text_test(schema)
+    if "minimum" in schema:
+        minimum = schema["minimum"]
+        yield lambda value: not isinstance(value, (int, float)) or value >= minimum
+
+
+def _text_test(schema: dict[str, Any]) -> Test:
+    least, most = schema.get("minLength", 0), schema.get("maxLength", sys.maxsize)
+    searches: list[Callable[[str], object]] = []
+    if "pattern" in schema:
+        searches.append(re.compile(schema["pattern"]).search)
+    if schema.get("format") == "date-time":
+        searches.append(_TIMESTAMP.fullmatch)
+    if len(searches) == 1 and not least and most == sys.maxsize:  # as nearly every one
+        (search,) = searches
+        return lambda value: type(value) is not str or search(value) is not None
+    return lambda value: (
+        type(value) is not str or (least <= len(value) <= most and all(search(value) for search in searches))
+    )
+
+
+def _object_test(schema: dict[str, Any], definitions: dict[str, Test]) -> Test:
+    required = frozenset(schema.get("required", ()))
+    known = {name: _test(entry, definitions) for name, entry in schema.get("properties", {}).items()}
+    others = schema.get("additionalProperties", True)
+    other = _test(others, definitions) if isinstance(others, dict) else lambda value: others is not False
+
+    def test(value: Any) -> bool:
+        if type(value) is not dict:
+            return True
+        if not required <= value.keys():
+            return False
+        return all([known.get(name, other)(entry) for name, entry in value.items()])  # noqa: C419
+
+    return test
 
 
 def _check(value: Any, schema: dict[str, Any], root: dict[str, Any], where: str) -> Iterator[Problem]:

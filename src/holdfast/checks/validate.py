@@ -12,6 +12,7 @@ from holdfast.checks.finding import Finding, Rule
 from holdfast.checks.tree import SESSION_STATE, Tree
 from holdfast.errors import NotFound
 from holdfast.workspace import soundness
+from holdfast.workspace.checking import over_streams
 from holdfast.workspace.project_files import project_folder_of
 
 if TYPE_CHECKING:
@@ -42,12 +43,19 @@ def validate_workspace(workspace: Workspace) -> list[Finding]:
     found += [
         Finding(WRONG, f".state/{fault.where}", 0, f"{fault.what}.") for fault in soundness.check(workspace)
     ]
-    for stream in workspace.store.streams():
-        found += _commits(workspace, stream)
-        data = workspace.store.get(f"{stream}/state.json") if stream.startswith("sessions/") else None
-        if data is not None:
-            found += _file(STATE, "state", f".state/{stream}/state.json", data)
+
+    def look(streams: list[str]) -> list[Finding]:
+        return [finding for stream in streams for finding in _stream(workspace, stream)]
+
+    found += over_streams("Validating the commits of", workspace.store.streams(), look)
     return [*found, *_session_states(workspace.where)]
+
+
+def _stream(workspace: Workspace, stream: str) -> Iterator[Finding]:
+    yield from _commits(workspace, stream)
+    data = workspace.store.get(f"{stream}/state.json") if stream.startswith("sessions/") else None
+    if data is not None:
+        yield from _file(STATE, "state", f".state/{stream}/state.json", data)
 
 
 def _session_states(where: str) -> Iterator[Finding]:

@@ -10,11 +10,13 @@ import sqlite3
 from collections.abc import Callable
 
 from holdfast.core import ids
-from holdfast.core.stream import last_part
+from holdfast.core.stream import kind_of, last_part
 from holdfast.errors import HoldfastError
-from holdfast.index.database import add_indexes, is_busy
-from holdfast.index.reading import Job, can_share, kind_of, parts, shared
+from holdfast.index.building import build
+from holdfast.index.database import add_indexes, file_of, is_busy
+from holdfast.index.reading import Job, parts, shared
 from holdfast.index.writer import Writer, collect_texts, delete_rows
+from holdfast.store import forked
 from holdfast.store.protocol import Store, changes_of
 from holdfast.typed import Record
 
@@ -31,6 +33,8 @@ class Coverage(Record):
 
     sessions: int
     archived: int
+    projects: int
+    """1 if the project has commits of its own."""
     commits: int
     behind: int
     """Streams that have changed and are not read yet, because another process is writing."""
@@ -42,11 +46,20 @@ def catch_up(
     db: sqlite3.Connection, store: Store, progress: Progress | None = None, most: int | None = None
 ) -> int:
     """Read everything that is new, or the newest sessions until ``most`` commits are read; returns how many streams
-    were left, also because another process is writing."""
+    were left, also because another process is writing.
+
+    An index that has few of the streams is rebuilt in another file, which takes its place: the caller connects to
+    that one and catches up again.
+    """
     known = _stamps(db)
     changed, gone = _changes(store, known)
     if not changed and not gone:
         return 0
+    path = file_of(db)
+    if most is None and path and _is_mostly_new(changed, known):
+        everything = changed if not known else _changes(store, {})[0]
+        build(path, lambda new: _Catching(new, store, progress).run(everything, [], None))
+        return len(changed) + len(gone)  # in this file
     try:
         return _Catching(db, store, progress).run(changed, gone, most)
     except sqlite3.OperationalError as error:
@@ -59,6 +72,12 @@ def catch_up(
             db.execute("ROLLBACK")
 
 
+def _is_mostly_new(changed: dict[str, str], known: dict[str, str]) -> bool:
+    """Whether rebuilding the index is faster than adding what it lacks."""
+    new = sum(name not in known for name in changed)
+    return new >= forked.FEWEST and new > len(known)
+
+
 def behind(db: sqlite3.Connection, store: Store) -> int:
     """How many streams have changed since they were read."""
     changed, gone = _changes(store, _stamps(db))
@@ -69,8 +88,9 @@ def coverage(db: sqlite3.Connection, behind: int = 0) -> Coverage:
     """What the index holds now."""
     sessions, archived = db.execute("SELECT count(*), coalesce(sum(archived), 0) FROM sessions").fetchone()
     commits = db.execute("SELECT coalesce(sum(commits), 0) FROM streams").fetchone()[0]
+    projects = db.execute("SELECT count(*) FROM streams WHERE name = 'project'").fetchone()[0]
     unreadable = db.execute("SELECT name, problem FROM streams WHERE problem IS NOT NULL").fetchall()
-    return Coverage(sessions, archived, commits, behind, tuple(unreadable))
+    return Coverage(sessions, archived, projects, commits, behind, tuple(unreadable))
 
 
 def _stamps(db: sqlite3.Connection) -> dict[str, str]:
@@ -100,15 +120,15 @@ class _Catching:
     def run(self, changed: dict[str, str], gone: list[str], most: int | None) -> int:
         """Returns how many streams are left."""
         db = self._db
-        first = not db.execute("SELECT 1 FROM streams LIMIT 1").fetchone()
         db.execute("BEGIN IMMEDIATE")
         known = _stamps(db)  # another process may have done some of it
         self._remove([name for name in gone if name in known])
-        built: set[str] = set()
-        if first and not known:
+        if not known:
             # Few, large parts: merging them as usual would cost more than all the rest.
             db.execute("INSERT INTO search (search, rank) VALUES ('hashsize', 16777216)")
-            built = self._build(changed) if most is None else built
+        built = (
+            self._read_new({n: s for n, s in changed.items() if n not in known}) if most is None else set()
+        )
         names = sorted(changed, key=last_part, reverse=True) if most is not None else list(changed)
         read = left = 0
         for done, name in enumerate(names):
@@ -126,18 +146,19 @@ class _Catching:
         self._progress(len(names), len(names))
         return left
 
-    def _build(self, changed: dict[str, str]) -> set[str]:
+    def _read_new(self, new: dict[str, str]) -> set[str]:
         """Read new streams in several processes, if that is worth it; returns those that are done."""
-        jobs = [Job(name, stamp or _UNSETTLED, _reserve(self._db, name)) for name, stamp in changed.items()]
-        if can_share(jobs):
-            read = 0
-            for count, found, commits in shared(self._store, jobs):
-                self._writer.add(found, commits)
-                self._commit()
-                read += count
-                self._progress(read, len(changed))
-            self._writer.flush()
-        return {name for name, stamp in _stamps(self._db).items() if stamp}
+        if not forked.can_fork(len(new)):
+            return set()
+        jobs = [Job(name, stamp or _UNSETTLED, _reserve(self._db, name)) for name, stamp in new.items()]
+        read = 0
+        for count, found, commits in shared(self._store, jobs):
+            self._writer.add(found, commits)
+            self._commit()
+            read += count
+            self._progress(read, len(new))
+        self._writer.flush()
+        return {name for name, stamp in _stamps(self._db).items() if stamp and name in new}
 
     def _commit(self) -> None:
         """Write and commit from time to time."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 APPLICATION = 0x68666978  # "hfix"
-SCHEMA = 1
+SCHEMA = 5
 """Increased whenever the same log gives different rows."""
 BUSY_SECONDS = 5.0
 _PRAGMAS = (
@@ -33,7 +33,16 @@ _PRAGMAS = (
     "PRAGMA wal_autocheckpoint=8000",
     "PRAGMA temp_store=MEMORY",
 )
+_WITHOUT_JOURNAL = (
+    "PRAGMA journal_mode=OFF",
+    "PRAGMA synchronous=OFF",
+    "PRAGMA locking_mode=EXCLUSIVE",
+    "PRAGMA cache_size=-65536",
+    "PRAGMA temp_store=MEMORY",
+)
 _FILES = ("-wal", "-shm", "-journal", "")
+NEW = "-new"
+"""The end of the name of an index that is being built (see ``building``)."""
 
 
 def release() -> str:
@@ -47,20 +56,20 @@ def connect(path: str) -> sqlite3.Connection:
     if not path:
         return _made(sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False))
     try:
-        return _locked(path, _connect)
+        return locked(path, _connect)
     except (OSError, sqlite3.OperationalError):
         return connect("")  # a read-only folder, or no space: slower, but it answers
 
 
 def _connect(path: str) -> sqlite3.Connection:
     if any(_is_link(path + suffix) for suffix in _FILES):
-        _delete(path)  # SQLite would follow it, out of the workspace
+        delete_files(path)  # SQLite would follow it, out of the workspace
     try:
         return _opened(path)
     except sqlite3.OperationalError:
         raise
     except sqlite3.DatabaseError:
-        _delete(path)
+        delete_files(path)
         return _opened(path)
 
 
@@ -75,6 +84,18 @@ def _opened(path: str) -> sqlite3.Connection:
         if empty:
             return _made(db)
         raise sqlite3.DatabaseError("made by another release")
+    except BaseException:
+        db.close()
+        raise
+
+
+def create_without_journal(path: str) -> sqlite3.Connection:
+    """A new index at ``path`` that is of no use unless it is closed without an error."""
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    try:
+        for pragma in _WITHOUT_JOURNAL:
+            db.execute(pragma)
+        return _made(db)
     except BaseException:
         db.close()
         raise
@@ -99,21 +120,29 @@ def _release_of(db: sqlite3.Connection) -> str:
 
 
 def add_indexes(db: sqlite3.Connection) -> None:
-    """Create what is missing of the indexes on tables: after the first build, which is faster without them."""
+    """Create the indexes on tables: after the first build, which is faster without them."""
+    if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'commits_by_id'").fetchone():
+        return
     for statement in _statements("indexes.sql"):
-        db.execute(statement.replace(" INDEX ", " INDEX IF NOT EXISTS ", 1))
+        db.execute(statement)
 
 
 def delete(path: str) -> None:
     """Delete the index. Nothing is lost: the next search builds it again."""
-    if path and any(posix.exists(path + suffix) for suffix in _FILES):
+    if path and any(posix.exists(path + suffix) for suffix in (*_FILES, NEW)):
         try:
-            _locked(path, _delete)
+            locked(path, _delete)
         except OSError as error:
             raise Unavailable(f"The index {path} cannot be deleted: {error.strerror}.") from error
 
 
 def _delete(path: str) -> None:
+    delete_files(path + NEW)
+    delete_files(path)
+
+
+def delete_files(path: str) -> None:
+    """Delete the files of a database. The caller has locked the index, or nobody else opens it."""
     # The file itself last: a new one must never meet the write-ahead log of the old.
     for suffix in _FILES:
         try:
@@ -122,7 +151,7 @@ def _delete(path: str) -> None:
             pass
 
 
-def _locked(path: str, act: Callable[[str], T]) -> T:
+def locked(path: str, act: Callable[[str], T]) -> T:
     """Run ``act`` while no other process opens or deletes the index."""
     try:
         fd = posix.open(path + "-lock", os.O_RDWR | os.O_CREAT)

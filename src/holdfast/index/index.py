@@ -10,6 +10,7 @@ from threading import RLock
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.index import database, read_only, search
 from holdfast.index.catch_up import Coverage, Progress, behind, catch_up, coverage
+from holdfast.index.search import Answer, Query
 from holdfast.store.protocol import Store, changes_of
 from holdfast.typed import TYPE_CHECKING, Record
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 class SearchAnswer(Record):
     """What a search found, and where it looked."""
 
-    answer: search.Answer
+    answer: Answer
     coverage: Coverage
 
 
@@ -35,6 +36,8 @@ class Index:
         """The file; empty if the index is in memory only."""
         self.progress: Progress | None = None
         """Called while the index catches up."""
+        self.embedding_progress: Progress | None = None
+        """Called while vectors are made."""
         self._store = store
         self._clock = clock
         self._lock = RLock()
@@ -55,13 +58,33 @@ class Index:
             except sqlite3.Error as error:
                 raise _could_not(error) from error
 
-    def search(self, query: search.Query) -> SearchAnswer:
-        """The best matches over all streams, live and archived."""
+    def search(self, query: Query, semantic: bool | None = False) -> SearchAnswer:
+        """The best matches over all streams, live and archived.
+
+        They are ranked by words; if ``semantic``, also by meaning. None ranks by meaning if no text has all words and
+        the extra is installed.
+        """
 
         def ask(db: sqlite3.Connection, behind: int) -> SearchAnswer:
-            return SearchAnswer(search.search(db, query, self._clock()), coverage(db, behind))
+            return SearchAnswer(self._search(db, query, semantic), coverage(db, behind))
 
         return self._ask(ask)
+
+    def _search(self, db: sqlite3.Connection, query: Query, semantic: bool | None) -> Answer:
+        now = self._clock()
+        if not semantic:
+            answer = _at_once(db, lambda: search.search(db, query, now))
+            if semantic is False or (answer.found and not answer.some) or not search.has_words(query):
+                return answer
+        from holdfast.index import embedding
+
+        if semantic is None and not embedding.is_installed():
+            return answer
+        from holdfast.index import hybrid, vectors
+
+        model = embedding.load()
+        without = vectors.update(db, model, self.embedding_progress)
+        return _at_once(db, lambda: hybrid.search_hybrid(db, query, now, model, without))
 
     def read(self, act: Callable[[sqlite3.Connection, Coverage], T]) -> T:
         """Run ``act`` on a read-only connection to the index."""
@@ -142,12 +165,13 @@ class Index:
                 raise _could_not(error) from error
 
     def _answer(self, question: Callable[[sqlite3.Connection, int], T], most: int | None) -> T:
-        db = self._connected()
-        try:
-            left = catch_up(db, self._store, self.progress, most)
-        except BaseException:
-            self.close()  # it may be in the middle of a transaction
-            raise
+        db = None
+        while db is not (db := self._connected()):  # a build, of this or another process, replaces the file
+            try:
+                left = catch_up(db, self._store, self.progress, most)
+            except BaseException:
+                self.close()  # it may be in the middle of a transaction
+                raise
         return question(db, left)
 
     def _connected(self) -> sqlite3.Connection:
@@ -158,6 +182,15 @@ class Index:
         self._db, self._process = database.connect(self.path), os.getpid()
         self._node = database.node_of(database.file_of(self._db))
         return self._db
+
+
+def _at_once(db: sqlite3.Connection, read: Callable[[], T]) -> T:
+    """Read while nothing seems to change: what one statement finds is still there for the next."""
+    db.execute("BEGIN")
+    try:
+        return read()
+    finally:
+        db.execute("ROLLBACK")
 
 
 def _could_not(error: sqlite3.Error) -> Unavailable:

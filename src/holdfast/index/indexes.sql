@@ -1,3 +1,4 @@
+CREATE INDEX streams_by_name ON streams (name, stamp, commits, problem);
 CREATE UNIQUE INDEX commits_by_id ON commits (stream, id);
 CREATE INDEX commits_by_time ON commits (at);
 CREATE INDEX commits_by_actor ON commits (by);
@@ -7,10 +8,13 @@ CREATE INDEX notes_by_stream ON notes (stream);
 CREATE INDEX messages_by_stream ON messages (stream);
 CREATE UNIQUE INDEX texts_by_id ON texts (stream, kind, id);
 CREATE INDEX texts_by_time ON texts (at);
+CREATE INDEX sessions_by_archived ON sessions (archived);
 CREATE INDEX sessions_by_status ON sessions (status);
 CREATE INDEX sessions_by_time ON sessions (updated);
 CREATE INDEX decisions_by_status ON decisions (status, at);
+CREATE INDEX decisions_by_commit ON decisions (commit_id);
 CREATE INDEX decisions_by_actor ON decisions (by);
+CREATE INDEX decisions_by_key ON decisions (once) WHERE once IS NOT NULL;
 CREATE INDEX tasks_by_status ON tasks (status, at);
 CREATE INDEX plans_by_status ON plans (status, at);
 CREATE INDEX loops_by_status ON loops (status, at);

@@ -5,24 +5,22 @@ from __future__ import annotations
 import gc
 import json
 import marshal
-import os
-import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from holdfast.core import fold
+from holdfast.core.stream import kind_of
 from holdfast.errors import HoldfastError
 from holdfast.index.rows import Rows
 from holdfast.index.writer import Statements, collect, collect_texts
+from holdfast.store import forked
 from holdfast.store.protocol import Store
 from holdfast.typed import Any, Record
 
 CHUNK = 20_000
 """Commits of one stream in memory at a time."""
-_STREAMS = 25
+_STREAMS = 10
 """Streams that a process reads before it hands over their rows."""
-_FEWEST = 200
-"""With fewer new streams, processes are not worth their start."""
 encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -44,11 +42,6 @@ class Part(Record):
     fresh: bool
     """The first part of a stream whose rows, if there are any, are no longer right."""
     last: bool
-
-
-def kind_of(name: str) -> str:
-    """The kind of a stream."""
-    return "session" if name.startswith("sessions/") else name.split("/")[0].rstrip("s")
 
 
 def parts(store: Store, job: Job) -> Iterator[Part]:
@@ -83,60 +76,27 @@ Prepared = tuple[int, Statements, int]
 """How many streams, what to write, and of how many commits."""
 
 
-def can_share(jobs: list[Job]) -> bool:
-    """Whether other processes may and should read new streams. A fork is safe only where nothing else runs."""
-    if len(jobs) < _FEWEST or sys.platform != "linux" or (os.cpu_count() or 1) < 2:
-        return False
-    from threading import active_count
-
-    return active_count() == 1
-
-
 def shared(store: Store, jobs: list[Job]) -> Iterator[Prepared]:
-    """What to write for new streams, read by as many processes as there are processors, in order. What is too long for
-    one part, or cannot be read, is left out: its stream stays without a stamp."""
-    from collections import deque
-    from concurrent.futures import Future, ProcessPoolExecutor
-    from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import get_context
-
-    global _store
-    _store = store
-    count = os.cpu_count() or 1
+    """What to write for new streams, read by several processes, in order. What is too long for one part, or cannot be
+    read, is left out: its stream stays without a stamp."""
     plain = [tuple(job) for job in jobs]
-    batches = iter([plain[start : start + _STREAMS] for start in range(0, len(jobs), _STREAMS)])
-    waiting: deque[Future[bytes]] = deque()
     collecting = gc.isenabled()
     gc.disable()  # a million tuples without a cycle
     try:
-        with ProcessPoolExecutor(count, mp_context=get_context("fork")) as pool:
-            for batch in islice(batches, 2 * count):
-                waiting.append(pool.submit(_prepared, batch))
-            while waiting:
-                done = waiting.popleft().result()
-                for batch in islice(batches, 1):
-                    waiting.append(pool.submit(_prepared, batch))
-                yield marshal.loads(done)  # noqa: S302 - made by a process of our own
-    except (OSError, BrokenProcessPool):
-        pass  # no more processes, or one was killed: the caller reads the rest itself
+        for done in forked.in_batches(plain, _STREAMS, lambda batch: _prepared(store, batch)):
+            yield marshal.loads(done)  # noqa: S302 - made by a process of our own
     finally:
-        _store = None
         if collecting:
             gc.enable()
 
 
-_store: Store | None = None
-"""What a process that is forked for reading reads from."""
-
-
-def _prepared(jobs: list[tuple[Any, ...]]) -> bytes:
+def _prepared(store: Store, jobs: list[tuple[Any, ...]]) -> bytes:
     """The rows of some streams. Runs in a process of its own."""
-    assert _store is not None
     found: Statements = {}
     commits = 0
     for job in jobs:
         try:
-            part = next(parts(_store, Job(*job)))
+            part = next(parts(store, Job(*job)))
         except HoldfastError:
             continue
         if not part.last:

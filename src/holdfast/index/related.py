@@ -38,9 +38,19 @@ _WAITING = """
     WHERE handoffs.status = 'open' AND archived = 0 AND name <> :own
     ORDER BY 4 DESC LIMIT :limit
 """
+_MEANWHILE = """
+    SELECT 'decision', id, text, because, at, decisions.by, origin, name FROM decisions JOIN streams USING (stream)
+    JOIN sessions USING (stream)
+    WHERE archived = 0 AND name <> :own AND superseded_by IS NULL AND at >= :since
+    UNION ALL
+    SELECT 'capture', id, text, because, at, captures.by, origin, name FROM captures JOIN streams USING (stream)
+    JOIN sessions USING (stream)
+    WHERE captures.status = 'open' AND captures.kind = 'decision' AND archived = 0 AND name <> :own AND at >= :since
+    ORDER BY 5 DESC LIMIT :limit
+"""
 _ENTRIES = """
     SELECT texts.kind, texts.id, name, texts.at, texts.by, texts.origin,
-        coalesce(decisions.text, errors.text), because, outcome, remedy
+        coalesce(decisions.text, errors.text), because, outcome, remedy, lower(texts.text)
     FROM texts JOIN streams USING (stream)
     LEFT JOIN decisions ON texts.kind = 'decision' AND decisions.stream = texts.stream AND decisions.id = texts.id
     LEFT JOIN errors ON texts.kind = 'error' AND errors.stream = texts.stream AND errors.id = texts.id
@@ -67,6 +77,14 @@ def waiting(db: sqlite3.Connection, own: str, limit: int = 20) -> list[dict[str,
     ]
 
 
+def meanwhile(db: sqlite3.Connection, own: str, since: str, limit: int = 3) -> list[dict[str, Any]]:
+    """What was decided in other sessions since a time, newest first, captured decisions among it."""
+    names = ("kind", "id", "text", "because", "at", "by", "origin", "stream")
+    rows = db.execute(_MEANWHILE, {"own": own, "since": since, "limit": limit}).fetchall()
+    found = [dict(zip(names, row, strict=True)) for row in rows]
+    return [entry | {"session": entry["stream"].removeprefix("sessions/")} for entry in found]
+
+
 def related(db: sqlite3.Connection, work: Work, now: int, limit: int = 12) -> list[dict[str, Any]]:
     """Decisions, and errors with their remedy, of other sessions: those that concern the work most come first."""
     words = words_of(work.text)
@@ -85,19 +103,21 @@ def related(db: sqlite3.Connection, work: Work, now: int, limit: int = 12) -> li
             reason = f"about {shared[0]}" if shared else f"same words: {', '.join(same[:4])}"
             found.append((score * _freshness(entry["at"], now), {**entry, "why": reason}))
     found.sort(key=lambda item: item[0], reverse=True)
-    return [entry for _, entry in found[:limit]]
+    once: dict[tuple[str, str], dict[str, Any]] = {}
+    for _, entry in found:
+        once.setdefault((entry["kind"], " ".join(entry["text"].lower().split())), entry)
+    return list(once.values())[:limit]
 
 
 def _entries(db: sqlite3.Connection, numbers: set[int], own: str) -> list[dict[str, Any]]:
     """The decisions and remedied errors of other sessions among some texts."""
     sql = _ENTRIES.format(",".join("?" * len(numbers)))
-    names = ("kind", "id", "stream", "at", "by", "origin", "text", "because", "outcome", "remedy")
+    names = ("kind", "id", "stream", "at", "by", "origin", "text", "because", "outcome", "remedy", "all")
     found = []
     for row in db.execute(sql, (*numbers, own)):
         entry = dict(zip(names, row, strict=True))
         if entry["text"] and (entry["kind"] == "decision" or entry["remedy"]):
             entry["session"] = entry["stream"].removeprefix("sessions/")
-            entry["all"] = " ".join(str(value) for value in row[6:] if value).lower()
             found.append(entry)
     return found
 

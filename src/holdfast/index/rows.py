@@ -29,10 +29,16 @@ _NO_TEXT = frozenset(
         "saw_notes",
         "hash",
         "hashes",
+        "first",
         "restored",
         "encoding",
         "through",
         "claimant",
+        "source",
+        "host",
+        "agent",
+        "became",
+        "host_id",
     ]
 )
 """Fields that hold bookkeeping and no text."""
@@ -48,7 +54,7 @@ _KINDS = {
 """What a search calls the events of a noun, if not by the noun."""
 _BY_COMMIT = ("batch.item-", "batch.began", "batch.released", "batch.retried")
 """Events that are not added to the text of their entry: there may be thousands of them."""
-_STATUSES = ("working", "blocked", "awaiting-input", "discussion", "paused", "complete")
+_STATUSES = ("working", "blocked", "awaiting-input", "discussion", "paused", "complete", "abandoned")
 
 
 class Rows:
@@ -121,6 +127,8 @@ class Rows:
                     found.append(value)
             elif (type(value) is list or type(value) is dict) and name not in _NO_TEXT:
                 _collect(value, found)
+        if kind == "session.started":
+            found = [value for value in found if value not in (data.get("session"), data.get("user"))]
         if not found:
             return
         key = kind_of(noun), self._id(noun, kind, data, commit)

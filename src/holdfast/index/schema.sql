@@ -19,7 +19,9 @@ CREATE TABLE sessions (
     stream INTEGER PRIMARY KEY REFERENCES streams (stream) ON DELETE CASCADE,
     session TEXT NOT NULL,                      -- 2026-01-21-abcdefgh
     user TEXT NOT NULL,
-    status TEXT CHECK (status IN ('working', 'blocked', 'awaiting-input', 'discussion', 'paused', 'complete')),
+    status TEXT CHECK (
+        status IN ('working', 'blocked', 'awaiting-input', 'discussion', 'paused', 'complete', 'abandoned')
+    ),
     archived INTEGER NOT NULL CHECK (archived IN (0, 1)),
     goal TEXT,
     focus TEXT,
@@ -68,8 +70,15 @@ CREATE TABLE decisions (
     supersedes TEXT,
     superseded_by TEXT,                         -- ids, separated by commas
     outcome TEXT,
+    choice INTEGER,                             -- 1 if it announces no action, also when it has an outcome
     settled_at TEXT,
     settled_by TEXT,
+    exit_code INTEGER,                          -- of a command that was run
+    rivals TEXT,                                -- JSON list: outcomes that other clones recorded
+    done_when TEXT,                             -- JSON: what tells that the action is done
+    recovery TEXT,                              -- what may be done if its outcome stays unknown
+    once TEXT,                                  -- the key of an action that is done once
+    anchors TEXT,                               -- JSON list: the places that it is about
     at TEXT NOT NULL,
     by TEXT NOT NULL,
     origin TEXT NOT NULL,
@@ -133,6 +142,29 @@ CREATE TABLE loops (
     PRIMARY KEY (stream, id)
 ) STRICT, WITHOUT ROWID;
 
+-- What hooks took from conversations.
+CREATE TABLE captures (
+    stream INTEGER NOT NULL REFERENCES streams (stream) ON DELETE CASCADE,
+    id TEXT NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('open', 'confirmed', 'dropped')),
+    kind TEXT,
+    text TEXT,
+    because TEXT,
+    source TEXT,
+    host TEXT,
+    agent TEXT,
+    said TEXT,
+    became TEXT,
+    reason TEXT,
+    closed_at TEXT,
+    closed_by TEXT,
+    at TEXT NOT NULL,
+    by TEXT NOT NULL,
+    origin TEXT NOT NULL,
+    commit_id TEXT NOT NULL,
+    PRIMARY KEY (stream, id)
+) STRICT, WITHOUT ROWID;
+
 -- Risks.
 CREATE TABLE risks (
     stream INTEGER NOT NULL REFERENCES streams (stream) ON DELETE CASCADE,
@@ -174,6 +206,7 @@ CREATE TABLE errors (
     text TEXT,
     tried TEXT,
     remedy TEXT,
+    anchors TEXT,                               -- JSON list: the places that it is about
     closed_at TEXT,
     closed_by TEXT,
     at TEXT NOT NULL,
@@ -223,6 +256,7 @@ CREATE TABLE facts (
     status TEXT NOT NULL CHECK (status IN ('open', 'dropped')),
     text TEXT,
     "check" TEXT,                               -- JSON
+    anchors TEXT,                               -- JSON list: the places that it is about
     reason TEXT,
     closed_at TEXT,
     closed_by TEXT,
@@ -375,6 +409,19 @@ CREATE TABLE texts (
     origin TEXT NOT NULL,
     text TEXT NOT NULL
 ) STRICT;
+
+-- Vectors of texts, for ranking by meaning: empty until a search asks for it. meta has the name of the model.
+CREATE TABLE vectors (
+    number INTEGER PRIMARY KEY REFERENCES texts (number) ON DELETE CASCADE,
+    vector BLOB NOT NULL                        -- 16-bit floating-point numbers; its length is 1
+) STRICT;
+-- A vector is removed when its text changes.
+CREATE TRIGGER text_deleted AFTER DELETE ON texts BEGIN
+    DELETE FROM vectors WHERE number = old.number;
+END;
+CREATE TRIGGER text_changed AFTER UPDATE OF text ON texts BEGIN
+    DELETE FROM vectors WHERE number = old.number;
+END;
 
 -- Full text over texts, by number.
 CREATE VIRTUAL TABLE search USING fts5 (

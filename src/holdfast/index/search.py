@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 import unicodedata
@@ -9,8 +10,10 @@ from collections.abc import Iterable
 from math import exp
 from time import monotonic
 
+from holdfast.core import anchors
 from holdfast.core.timestamps import from_iso
 from holdfast.errors import HoldfastError, Unavailable, Usage
+from holdfast.index.rows import SHIFT
 from holdfast.index.words import Word, segmented, words_of
 from holdfast.typed import Any, Record
 
@@ -21,16 +24,23 @@ _HALF_LIFE_DAYS = 60.0
 _SCANNED = 20_000
 """The newest texts that are read for a word that nothing begins with."""
 _SHORTEST = 3
+_COMMON, _FEW = 0.05, 3
+"""A word is common if more than this share of the texts has it, and more than a few."""
 SECONDS = 20.0
 """The longest that a search may take: only one for signs, which no table helps to find, comes near it."""
+_BETWEEN = " · "
+"""Between the lines of a text, in a snippet."""
 _BEFORE, _AFTER = 60, 140
 """Characters of a snippet around the first match."""
 _DAY_MS = 86_400_000
+WORDS, HYBRID = "words", "hybrid"
+"""How matches are ranked."""
 KINDS = (
     "backlog",
     "batch",
     "blocker",
     "budget",
+    "capture",
     "checkpoint",
     "compaction",
     "control",
@@ -38,6 +48,7 @@ KINDS = (
     "discussion",
     "error",
     "fact",
+    "git",
     "handoff",
     "import",
     "legal",
@@ -93,6 +104,10 @@ class Found(Record):
     snippet: str
     marks: tuple[tuple[int, int], ...]
     """Where the snippet matches: start and end of each place."""
+    anchors: tuple[dict[str, Any], ...] = ()
+    """The places that it is about, as they were recorded."""
+    places: tuple[str, ...] = ()
+    """The same as text, with what became of each; the workspace knows that."""
 
 
 class Answer(Record):
@@ -103,20 +118,51 @@ class Answer(Record):
     """All matches; at least this many if ``more``."""
     more: bool
     some: bool
-    """No text has all words: these have some of them."""
+    """No text has all words: these have some of them, or are near in meaning."""
+    ranking: str = WORDS
+    """How they were ranked: ``words``, or ``hybrid``, which is by words and meaning."""
+    without: int = 0
+    """Texts that could only be ranked by words, because another process is making their vectors."""
+
+
+class Ranking(Record):
+    """Number, time and score of every match, best first."""
+
+    rows: list[tuple[int, str, float]]
+    more: bool
+    some: bool
 
 
 def search(db: sqlite3.Connection, query: Query, now: int) -> Answer:
-    """The best matches."""
-    words = words_of(query.words)
-    if query.path:
-        words.append(Word(query.path, True))
+    """The best matches by words."""
+    return answer(db, query, ranked(db, query, now))
+
+
+def answer(db: sqlite3.Connection, query: Query, ranking: Ranking) -> Answer:
+    """The first matches of a ranking, in full."""
+    rows, more, some = ranking
+    return Answer(_founds(db, rows[: query.limit], _words(query)), len(rows), more, some)
+
+
+def _words(query: Query) -> list[Word]:
+    return words_of(query.words) + ([Word(query.path, True)] if query.path else [])
+
+
+def has_words(query: Query) -> bool:
+    """Whether anything is asked for besides filters and signs."""
+    return any(word.has_letters for word in words_of(query.words))
+
+
+def ranked(db: sqlite3.Connection, query: Query, now: int, *, common: bool = True) -> Ranking:
+    """All matches by words, as far as they are ranked. If no text has all words, those that are in many texts say
+    little; without ``common`` they are not looked for then."""
+    words = _words(query)
     _check(query, words)
     where, values = _filter(query)
     plain = [word for word in words if word.has_letters]
     signs = [word for word in words if not word.has_letters]
     if not plain:
-        return _newest(db, query, words, where, values)
+        return _newest(db, words, where, values)
     for sign in signs:
         where.append("instr(texts.text, ?)")
         values.append(sign.text)
@@ -124,10 +170,33 @@ def search(db: sqlite3.Connection, query: Query, now: int) -> Answer:
     if not rows:
         rows = _inside(db, plain, where, values)
     some = not rows and len(plain) > 1
-    if some:
+    if some and not common:
+        plain = _rare(db, plain)
+    if some and plain:
         rows, more = _matches(db, " OR ".join(word.match() for word in plain), where, values)
-    best = sorted(rows, key=lambda row: _score(row, now), reverse=True)[: query.limit]
-    return Answer(_founds(db, best, words), len(rows), more, bool(some and rows))
+    best = sorted(rows, key=lambda row: _score(row, now), reverse=True)
+    return Ranking(best, more, bool(some and rows))
+
+
+def _rare(db: sqlite3.Connection, words: list[Word]) -> list[Word]:
+    """The words that few texts have."""
+    (texts,) = db.execute("SELECT count(*) FROM texts").fetchone()
+    most = max(_FEW, min(RANKED, int(texts * _COMMON)))
+    sql = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ? LIMIT ?)"
+    return [word for word in words if _run(db, sql, (word.match(), most + 1))[0][0] <= most]
+
+
+def condition(query: Query) -> tuple[str, list[Any]]:
+    """What every match of a query must meet, besides having its words: the filters, and what is in quotes."""
+    where, values = _filter(query)
+    for word in _words(query):
+        if not word.has_letters:
+            where.append("instr(texts.text, ?)")
+            values.append(word.text)
+        elif word.whole:
+            where.append("texts.number IN (SELECT rowid FROM search WHERE search MATCH ?)")
+            values.append(word.match())
+    return " AND ".join(where), values
 
 
 def _check(query: Query, words: list[Word]) -> None:
@@ -170,6 +239,8 @@ def _filter(query: Query) -> tuple[list[str], list[Any]]:
 
 
 _COLUMNS = "texts.number, texts.at"
+_ANCHORED = {"decision": "decisions", "fact": "facts", "error": "errors"}
+"""The tables of what can have anchors, by kind."""
 
 
 def _matches(
@@ -214,9 +285,7 @@ def _score(row: tuple[int, str, float], now: int) -> float:
     return max(rank, 1e-9) * (0.5 + 0.5 * exp(-age / _HALF_LIFE_DAYS))
 
 
-def _newest(
-    db: sqlite3.Connection, query: Query, words: list[Word], where: list[str], values: list[Any]
-) -> Answer:
+def _newest(db: sqlite3.Connection, words: list[Word], where: list[str], values: list[Any]) -> Ranking:
     """The newest texts that contain signs without letters, or that only the filters choose."""
     for word in words:
         where.append("instr(texts.text, ?)")
@@ -225,7 +294,7 @@ def _newest(
     sql = f"SELECT {_COLUMNS} FROM texts WHERE {conditions} ORDER BY texts.at DESC, number DESC LIMIT ?"  # noqa: S608
     rows = _run(db, sql, (*values, RANKED + 1))
     more = len(rows) > RANKED
-    return Answer(_founds(db, rows[: query.limit], words), min(len(rows), RANKED), more, False)
+    return Ranking([(number, at, 1.0) for number, at in rows[:RANKED]], more, False)
 
 
 def _run(db: sqlite3.Connection, sql: str, values: Iterable[Any]) -> list[Any]:
@@ -270,7 +339,22 @@ def _found(db: sqlite3.Connection, number: int, words: list[Word]) -> Found:
         text,
         snippet,
         marks,
+        _anchors(db, number, kind, entry_id),
     )
+
+
+def _anchors(db: sqlite3.Connection, number: int, kind: str, entry_id: str) -> tuple[dict[str, Any], ...]:
+    table = _ANCHORED.get(kind)
+    if table is None:
+        return ()
+    row = db.execute(
+        f"SELECT anchors FROM {table} WHERE stream = ? AND id = ?",  # noqa: S608 - a constant
+        (number >> SHIFT, entry_id),
+    ).fetchone()
+    try:
+        return tuple(anchors.stored({"anchors": json.loads(row[0])})) if row and row[0] else ()
+    except (ValueError, TypeError):  # a commit from elsewhere may have anything there
+        return ()
 
 
 # -- snippets ---------------------------------------------------------------------------------------------
@@ -292,17 +376,27 @@ def marked(text: str, words: list[Word]) -> tuple[str, tuple[tuple[int, int], ..
         start += 1  # at the beginning of a word
     part = text[start:end]
     lead = "… " if start else ""
-    snippet = lead + "".join(" " if character.isspace() else character for character in part)
+
+    def place(at: int) -> int:
+        return at - start + len(lead) + (len(_BETWEEN) - 1) * text.count("\n", start, at)
+
     marks = tuple(
-        (match.start() - start + len(lead), match.end() - start + len(lead))
+        (place(match.start()), place(match.end()))
         for match in pattern.finditer(plain, start, end)
         if match.end() > match.start()
     )
-    return snippet + (" …" if end < len(text) else ""), marks
+    return lead + _on_one_line(part) + (" …" if end < len(text) else ""), marks
+
+
+def _on_one_line(part: str) -> str:
+    """A text whose lines, and so the parts of an entry, are told apart by a sign."""
+    return "".join(
+        _BETWEEN if character == "\n" else " " if character.isspace() else character for character in part
+    )
 
 
 def _one_line(text: str, cut: bool) -> str:
-    return " ".join(text.split()) + (" …" if cut else "")
+    return _BETWEEN.join(" ".join(line.split()) for line in text.splitlines()) + (" …" if cut else "")
 
 
 def _pattern(words: list[Word], start: str) -> re.Pattern[str] | None:

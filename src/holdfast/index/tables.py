@@ -48,9 +48,13 @@ TABLES = {
             "task",
             "risk",
             "supersedes",
+            "done_when",
+            "recovery",
+            "once",
+            "anchors",
         ),
         ("outcome",),
-        ("settled_at", "settled_by"),
+        ("choice", "settled_at", "settled_by", "exit_code", "rivals"),
         ("open", "choice", "settled", "failed"),
     ),
     "task": Table(
@@ -80,14 +84,35 @@ TABLES = {
         ("decision", *_CLOSING),
         ("open", "clarifying", "closed"),
     ),
+    "capture": Table(
+        "captures",
+        "capture",
+        "capture.proposed",
+        ("kind", "source", "host", "agent", "said"),
+        ("text", "because", "reason"),
+        ("became", *_CLOSING),
+        ("open", "confirmed", "dropped"),
+    ),
     "risk": Table("risks", "risk", "risk.added", ("text", "severity"), ("outcome",), _CLOSING),
     "blocker": Table("blockers", "blocker", "blocker.added", ("text",), ("outcome",), _CLOSING),
     "error": Table(
-        "errors", "error", "error.met", ("text", "tried"), ("remedy",), _CLOSING, ("open", "remedied")
+        "errors",
+        "error",
+        "error.met",
+        ("text", "tried", "anchors"),
+        ("remedy",),
+        _CLOSING,
+        ("open", "remedied"),
     ),
     "next": Table("next_actions", "next", "next.added", ("text",), ("outcome",), _CLOSING, ("open", "done")),
     "fact": Table(
-        "facts", "fact", "fact.added", ("text", "check"), ("reason",), _CLOSING, ("open", "dropped")
+        "facts",
+        "fact",
+        "fact.added",
+        ("text", "check", "anchors"),
+        ("reason",),
+        _CLOSING,
+        ("open", "dropped"),
     ),
     "order": Table("orders", "order", "order.given", ("text",), ("reason",), _CLOSING, ("open", "lifted")),
     "backlog": Table(
@@ -125,7 +150,7 @@ TABLES = {
 }
 """By the noun of their events."""
 
-NUMBERS = frozenset(["revision", "total", "done", "failed", "size"])
+NUMBERS = frozenset(["revision", "total", "done", "failed", "size", "choice", "exit_code"])
 """Columns that hold whole numbers."""
 
 PARTS = {
@@ -133,6 +158,7 @@ PARTS = {
     "task": "tasks",
     "plan": "plans",
     "loop": "loops",
+    "capture": "captures",
     "risk": "risks",
     "blocker": "blockers",
     "error": "errors",
@@ -196,6 +222,7 @@ _STATUSES: dict[str, Any] = {
     "task": _outcome,
     "plan": _outcome,
     "backlog": _outcome,
+    "capture": lambda entry: str(entry.get("outcome") or "open"),
     "error": _closed_as("remedied"),
     "next": _closed_as("done"),
     "fact": _closed_as("dropped"),

@@ -94,9 +94,9 @@ def test_every_flipped_bit_is_found() -> None:
     for number, line in enumerate(lines):
         for place in range(len(line)):
             for bit in range(8):
-                spoilt = bytearray(line)
-                spoilt[place] ^= 1 << bit
-                changed = [*lines[:number], bytes(spoilt), *lines[number + 1 :]]
+                damaged = bytearray(line)
+                damaged[place] ^= 1 << bit
+                changed = [*lines[:number], bytes(damaged), *lines[number + 1 :]]
                 try:
                     found = faults(changed)
                 except Newer:

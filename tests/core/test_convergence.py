@@ -156,7 +156,7 @@ def test_every_event_is_reached_by_the_histories(kind: str) -> None:
     chance = random.Random(7)
     families = FAMILIES_BY_KIND[kind]
     reached: set[str] = set()
-    for turn in range(60):
+    for turn in range(max(80, 6 * len(families))):
         # Half of the worlds keep to one family: chains of commands on one thing are rare among all of them.
         names = [*(families[turn // 2 % len(families)] if turn % 2 else families[-1]), None]
         world = shared(kind, 2)

@@ -66,15 +66,15 @@ def _core(state: State) -> list[Action]:
     if discussion and status != "paused":
         actions.append(Action("return", "[SUMMARY]", "return to where the discussion started", core=True))
         actions.append(Action("continue", "", "same as /return", core=True))
-    elif status in ("paused", "complete"):
+    elif status in ("paused", "complete", "abandoned"):
         actions.append(Action("continue", "", "resume the session", core=True))
     else:
         actions.append(Action("continue", "", f"continue with {task or 'the work'}", core=True))
-    if status not in ("paused", "complete"):
+    if status not in ("paused", "complete", "abandoned"):
         actions.append(Action("pause", "[NOTE]", "stop for now", core=True))
     actions.append(Action("status", "", "show the status of the session", core=True))
     actions.append(Action("add-loop", "QUESTION", "add an open question", core=True))
-    if not discussion and status not in ("paused", "complete"):
+    if not discussion and status not in ("paused", "complete", "abandoned"):
         actions.append(Action("discuss", "TOPIC", "discuss something else, then return here", core=True))
     return actions
 
@@ -193,7 +193,7 @@ def _needed(rest: str, action: Action) -> str:
 
 def _continue(state: State, rest: str, action: Action) -> Call:
     """After a pause or a discussion, resume the session; otherwise only show the brief."""
-    resting = contested.value(state["registers"], "status") in ("paused", "complete")
+    resting = contested.value(state["registers"], "status") in ("paused", "complete", "abandoned")
     return _plain("continue_" if resting or state.get("discussion") else "resume")(state, rest, action)
 
 

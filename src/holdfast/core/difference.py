@@ -39,12 +39,13 @@ _NOISE = frozenset(
         "settled_by",
     ]
 )
-_TEXTS = ("text", "title", "path", "what", "control", "message", "summary")
+_TEXTS = ("text", "title", "subject", "path", "what", "control", "message", "summary")
 _NOUNS = {
     "decisions": "decision",
     "tasks": "task",
     "plans": "plan",
     "loops": "loop",
+    "captures": "capture",
     "risks": "risk",
     "blockers": "blocker",
     "next": "next action",
@@ -59,6 +60,7 @@ _LISTS = {
     "legal": ("last", "legal review"),
     "controls": ("last", "control"),
     "messages": ("recent", "message"),
+    "git": ("last", "commit"),
 }
 
 

@@ -27,7 +27,7 @@ _MOST_DIGITS = 15
 _NAME = 400
 """Twice what a command takes: the secrets gate may have replaced a part by a longer placeholder."""
 _ROLE = 120
-_STATUSES = ("working", "blocked", "awaiting-input", "discussion", "paused", "complete")
+_STATUSES = ("working", "blocked", "awaiting-input", "discussion", "paused", "complete", "abandoned")
 
 
 def short_id(value: Any) -> bool:
@@ -90,6 +90,15 @@ def _path(value: Any) -> bool:
 def _key(value: Any) -> bool:
     try:
         return type(value) is str and bool(ids.checked_name(value))
+    except HoldfastError:
+        return False
+
+
+def _timestamp(value: Any) -> bool:
+    from holdfast.core import timestamps
+
+    try:
+        return type(value) is str and timestamps.from_iso(value) is not None
     except HoldfastError:
         return False
 
@@ -194,6 +203,8 @@ _edited = {f"{field.rstrip('?')}?": grammar for field, grammar in _backlog.items
 _edited["status?"] = one_of("todo", "doing", "blocked")
 _ID: dict[str, Grammar] = {"id": short_id}
 _SAW: dict[str, Grammar] = {"saw": commit_ids}
+_AT: dict[str, Grammar] = {"at?": _timestamp}
+"""When it happened, if that was before it was recorded: imports."""
 
 FIELDS: dict[str, dict[str, Grammar]] = {
     "backlog.added": _ID | _backlog,
@@ -226,7 +237,22 @@ FIELDS: dict[str, dict[str, Grammar]] = {
     "budget.included": {**_SAW, "name": name},
     "budget.excluded": {**_SAW, "name": name},
     "budget.dropped": {**_SAW, "name": name},
+    "budget.measured": {"used": whole, "window": whole, "model?": name},
     "budget.crossed": {"from": _zone, "to": _zone, "used": whole, "total": whole},
+    "capture.proposed": {
+        **_ID,
+        "kind": one_of("decision", "constraint", "open", "in-flight"),
+        "text": text,
+        "because?": text,
+        "said?": text,
+        "source": one_of("summary", "message", "prompt", "subagent"),
+        "host?": name,
+        "agent?": name,
+        **_AT,
+    },
+    "capture.corrected": {**_ID, "text": text, "because?": text},
+    "capture.confirmed": {**_ID, "became": short_id},
+    "capture.dropped": {**_ID, "reason?": text},
     "checkpoint.saved": {
         **_SAW,
         "message": text,
@@ -236,7 +262,7 @@ FIELDS: dict[str, dict[str, Grammar]] = {
         "instruction?": text,
         "tools?": _names,
     },
-    "context.compacted": {"summary?": text, "trigger?": name},
+    "context.compacted": {"summary?": text, "trigger?": name, **_AT},
     "control.fired": {
         **_ID,
         "control": name,
@@ -266,11 +292,12 @@ FIELDS: dict[str, dict[str, Grammar]] = {
         "restored": record({key: _restored(rule) for key, rule in _place.items()}),
         "summary?": text,
     },
-    "error.met": {**_ID, "text": text, "tried?": text, "anchors?": anything},
+    "error.met": {**_ID, "text": text, "tried?": text, "anchors?": anything, **_AT},
     "error.remedied": {**_ID, "remedy": text},
     "fact.added": {**_ID, "text": text, "check?": anything, "anchors?": anything},
     "fact.dropped": {**_ID, "reason?": text},
     "focus.set": {**_SAW, "focus": text},
+    "git.committed": {"commits": many(record({"sha": _hash, "subject": text}), MOST_IDS), "branch?": name},
     "goal.set": {**_SAW, "goal": text},
     "handoff.made": {**_ID, **_SAW, "saw_claim": commit_ids, "message?": text},
     "handoff.claimed": {**_ID, **_SAW, "claimant": name},
@@ -295,6 +322,7 @@ FIELDS: dict[str, dict[str, Grammar]] = {
         "file?": _path,
         "size?": whole,
         "hash?": _hash,
+        **_AT,
     },
     "messages.summarized": {**_SAW, "text": text, "through": _through, "covers": whole},
     "next.added": {**_ID, "text": text},
@@ -315,7 +343,13 @@ FIELDS: dict[str, dict[str, Grammar]] = {
     "plan.superseded": {**_ID, "reason?": text},
     "preference.set": {**_SAW, "key": _key, "value": text},
     "preference.dropped": {**_SAW, "key": _key},
-    "reference.added": {"path": _path, "kind": one_of("context", "artifact"), "size": whole, "hash": _hash},
+    "reference.added": {
+        "path": _path,
+        "kind": one_of("context", "artifact"),
+        "size": whole,
+        "hash": _hash,
+        **_AT,
+    },
     "reference.dropped": {**_SAW, "path": _path},
     "risk.added": {**_ID, "text": text, "severity?": one_of("low", "medium", "high", "critical")},
     "risk.closed": {**_ID, "outcome": text},
@@ -324,15 +358,16 @@ FIELDS: dict[str, dict[str, Grammar]] = {
         "count": whole,
         "how": name,
     },
-    "session.started": {"session": _session, "user": _key, "goal": text},
+    "session.started": {"session": _session, "user": _key, "goal": text, "previous?": name},
     "session.paused": {**_SAW, "notes?": text, "saw_notes?": commit_ids, "action?": text},
     "session.continued": {**_SAW, "status": _status},
     "session.completed": {**_SAW, "outcome?": text},
-    "session.stopped": {"action": text},
+    "session.abandoned": {**_SAW, "since": text},
+    "session.stopped": {"action": text, **_AT},
     "session.archived": {},
     "session.restored": {},
     "status.set": {**_SAW, "status": _status},
-    "task.added": {**_ID, "title": text, "depends_on?": _short_ids},
+    "task.added": {**_ID, "title": text, "depends_on?": _short_ids, "host_id?": name, **_AT},
     "task.started": _ID | _SAW,
     "task.turned_to": {**_SAW, "task?": short_id},
     "task.completed": {**_ID, "result?": text},

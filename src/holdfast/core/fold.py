@@ -15,17 +15,30 @@ from holdfast.core.codec import Commit, Event
 from holdfast.errors import Damaged, HoldfastError, Newer
 from holdfast.typed import Any, Protocol
 
-RELEASE = 9
+RELEASE = 10
 """Increased whenever the same commits fold to a different state: snapshots of other releases are ignored."""
 
 RECENT = 10
 MAX_UNKNOWN = 50
 MALFORMED = "malformed"
 """The key under which malformed commits and events are counted among the unknown ones."""
-_FOLD_ERRORS = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, HoldfastError)
+FOLD_ERRORS = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, HoldfastError)
 """What a fold raises if the data of an event does not have the shape that its type requires."""
 
 State = dict[str, Any]
+
+DATED = frozenset(
+    [
+        "message.added",
+        "error.met",
+        "context.compacted",
+        "session.stopped",
+        "task.added",
+        "reference.added",
+        "capture.proposed",
+    ]
+)
+"""Events that may have a time of their own, ``at``: imported ones, which happened before they were recorded."""
 
 
 class Watcher(Protocol):
@@ -84,7 +97,7 @@ def fold(state: State, lines: Iterable[bytes | Commit], watcher: Watcher | None 
                 _fold_event(state, event, commit, watcher)
             except Newer:
                 raise
-            except _FOLD_ERRORS:
+            except FOLD_ERRORS:
                 _count_unknown(state, MALFORMED)
         del state["recent"][:-RECENT]
     return state
@@ -98,6 +111,8 @@ def _fold_event(state: State, event: Event, commit: Commit, watcher: Watcher | N
     step, headline, _, _, watch = meaning
     data = upcast.to_current(event, meaning)
     text = headline(data) if headline is not None else None
+    if "at" in data and event.type in DATED:
+        commit = commit._replace(at=data["at"])
     step(state, data, commit)
     if watch is not None:
         watch(state, data, commit)

@@ -55,6 +55,19 @@ def milliseconds(commit_id: str) -> int:
     return int(commit_id[:12], 16)
 
 
+MOST_YEARS = 100
+"""How far in the future an id may be. Clocks differ by less, and as time passes, ids have room to go on."""
+SURELY_PAST = "0200"
+"""Ids below, up to the year 2039, need no look at the clock."""
+TOO_LATE = f"its id is more than {MOST_YEARS} years in the future"
+
+
+def is_too_late(commit_id: str, now_ms: float) -> bool:
+    """Whether an id is so far in the future that no clock can be the reason. Every writer goes on after the latest id
+    that it has read: after the last possible one nobody could write any more."""
+    return commit_id >= SURELY_PAST and milliseconds(commit_id) > now_ms + MOST_YEARS * 365 * 86_400_000
+
+
 def only(text: str, characters: str) -> bool:
     """Whether ``text`` consists of ``characters`` only. No regular expression, because compiling one is slow."""
     return not text.strip(characters)

@@ -63,6 +63,11 @@ def flat(stream: str) -> str:
     return stream.replace("/", "+")
 
 
+def kind_of(stream: str) -> str:
+    """The kind of a stream: session, project or user."""
+    return "session" if stream.startswith("sessions/") else stream.split("/")[0].rstrip("s")
+
+
 def owner(stream: str) -> str:
     """The user in a stream's name; empty for the project."""
     return stream.split("/")[1] if "/" in stream else ""

@@ -10,7 +10,7 @@ import re
 from holdfast.errors import Usage
 
 _DAY_MS = 86_400_000
-_MOMENT = r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})\.([0-9]{3})Z"
+_TIMESTAMP = r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})\.([0-9]{3})Z"
 _ERA_DAYS = 146_097  # days in 400 years, after which the calendar repeats
 _DAYS_TO_1970 = 719_468  # days from 0000-03-01 to 1970-01-01
 
@@ -46,7 +46,7 @@ def _to_second(seconds: int) -> str:
 
 def from_iso(text: str) -> int:
     """Parse a timestamp that ``iso`` wrote."""
-    match = re.fullmatch(_MOMENT, text)
+    match = re.fullmatch(_TIMESTAMP, text)
     if match:
         year, month, day, hour, minute, second, ms = map(int, match.groups())
         if is_day(year, month, day) and hour < 24 and minute < 60 and second < 60:

@@ -2,11 +2,11 @@
 
 A concept is a module with
 
-* * ``EVENTS``: event type to current version;
+* ``EVENTS``: event type to current version;
 * ``STEPS``: (event type, version) to a function that lifts the data of that version to the next one;
 * ``blank()``: its part of an empty state;
 * ``FOLDS``: event type to a function ``(state, data, commit)`` that changes the state;
-* * ``WATCHES`` (if it is named in ``WATCHED``): event types of other concepts to a function like those in ``FOLDS``;
+* ``WATCHES`` (if it is named in ``WATCHED``): event types of other concepts to a function like those in ``FOLDS``;
 * ``HEADLINES``: event type to a function that summarises the event in one line;
 * rules: functions that take the state and a request, and return events or raise ``Refused``.
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         batch,
         blocker,
         budget,
+        capture,
         checkpoint,
         compaction,
         control,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         discussion,
         error,
         fact,
+        git_commits,
         handoff,
         imports,
         legal,
@@ -59,6 +61,7 @@ __all__ = [
     "batch",
     "blocker",
     "budget",
+    "capture",
     "checkpoint",
     "compaction",
     "control",
@@ -66,6 +69,7 @@ __all__ = [
     "discussion",
     "error",
     "fact",
+    "git_commits",
     "handoff",
     "imports",
     "legal",
@@ -109,6 +113,8 @@ KINDS: dict[str, tuple[str, ...]] = {
         "budget",
         "message",
         "reference",
+        "capture",
+        "git_commits",
         "secret",
     ),
     "project": ("decision", "note", "own", "backlog", "control", "fact", "order", "imports", "secret"),
@@ -121,6 +127,7 @@ NOUNS = {
     "batch": "batch",
     "blocker": "blocker",
     "budget": "budget",
+    "capture": "capture",
     "checkpoint": "checkpoint",
     "context": "compaction",
     "control": "control",
@@ -129,6 +136,7 @@ NOUNS = {
     "error": "error",
     "fact": "fact",
     "focus": "session",
+    "git": "git_commits",
     "goal": "session",
     "handoff": "handoff",
     "import": "imports",

@@ -1,7 +1,7 @@
 """The token budget: what is loaded into the context, what it costs, and how full the context may get.
 
 A total, items with token counts that are included or not, and four zones. Crossing from one zone into another is a
-separate event.
+separate event. Where the host tells how full the context is, that is what is used; the items are then only a list.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ EVENTS = {
     "budget.included": 1,
     "budget.excluded": 1,
     "budget.dropped": 1,
+    "budget.measured": 1,
     "budget.crossed": 1,
 }
 STEPS: dict[Any, Any] = {}
@@ -32,6 +33,8 @@ STRATEGIES = {
 }
 MOST = 200
 TOKENS_CAP = 1_000_000_000
+STEP = 5
+"""Percent of the total by which a measured context must have changed to be recorded."""
 TOTAL = "budget total"
 """Name of the register that holds the total and the limits."""
 
@@ -45,6 +48,7 @@ def blank() -> dict[str, Any]:
             "zone": ZONES[0],
             "limits": list(LIMITS),
             "crossed": 0,
+            "measured": None,
         }
     }
 
@@ -60,9 +64,23 @@ def _register(name: str) -> str:
     return f"budget:{name}"
 
 
+def total_of(budget: dict[str, Any]) -> int | None:
+    """The total that was set, else the window that the host told."""
+    measured = budget.get("measured")
+    total: int | None = budget["total"] or (measured["window"] if measured else None)
+    return total or None
+
+
+def _used(budget: dict[str, Any], items: dict[str, Any]) -> int:
+    measured = budget.get("measured")
+    if measured:
+        return int(measured["tokens"])
+    return sum(item["tokens"] for item in items.values() if item["included"])
+
+
 def _count(budget: dict[str, Any]) -> None:
-    budget["used"] = sum(item["tokens"] for item in budget["items"].values() if item["included"])
-    budget["zone"] = zone(budget["used"], budget["total"], budget["limits"])
+    budget["used"] = _used(budget, budget["items"])
+    budget["zone"] = zone(budget["used"], total_of(budget), budget["limits"])
 
 
 def _set(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
@@ -105,6 +123,18 @@ def _dropped(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> Non
         _count(state["budget"])
 
 
+def _measured(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
+    measured = {
+        "tokens": data["used"],
+        "window": data["window"],
+        "model": data.get("model"),
+        "at": commit.at,
+        "by": commit.by,
+    }
+    state["budget"]["measured"] = measured if data["used"] else None
+    _count(state["budget"])
+
+
 def _crossed(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
     state["budget"]["crossed"] += 1
 
@@ -115,6 +145,7 @@ FOLDS = {
     "budget.included": _included,
     "budget.excluded": _excluded,
     "budget.dropped": _dropped,
+    "budget.measured": _measured,
     "budget.crossed": _crossed,
 }
 HEADLINES = {
@@ -123,6 +154,9 @@ HEADLINES = {
     "budget.included": lambda data: f"Budget: included {one_line(data['name'])}",
     "budget.excluded": lambda data: f"Budget: excluded {one_line(data['name'])}",
     "budget.dropped": lambda data: f"Budget: dropped {one_line(data['name'])}",
+    "budget.measured": lambda data: (
+        f"Context measured: {data['used']:,} tokens" if data["used"] else "A new context, not measured yet"
+    ),
     "budget.crossed": lambda data: (
         f"Budget went from {data['from']} to {data['to']}: {data['used']:,} of {data['total']:,} tokens"
     ),
@@ -134,7 +168,8 @@ def _with_crossing(
 ) -> list[Event]:
     """The event, followed by a crossing if it moves the budget into another zone."""
     budget = state["budget"]
-    used = sum(item["tokens"] for item in items.values() if item["included"])
+    used = _used(budget, items)
+    total = total_of({**budget, "total": total})
     before, after = budget["zone"], zone(used, total, limits)
     if before == after:
         return [event]
@@ -178,6 +213,50 @@ def add(state: dict[str, Any], name: str, tokens: int, included: bool = True) ->
         "budget.added", {"name": name, **item, "saw": contested.seen(state["registers"], _register(name))}
     )
     return _changed(state, event, {**items, name: item})
+
+
+def measure(state: dict[str, Any], used: int, window: int = 0, model: str | None = None) -> list[Event]:
+    """Record how full the context is, as the host tells it; nothing if it is about as full as recorded before.
+
+    ``window`` is the size of the context, 0 if unknown. Recorded are steps of some percent and changes of the zone, so
+    that a long conversation leaves a few events and not one per prompt.
+    """
+    _whole(used, "token count", 1)
+    _whole(window, "size of the context", 0)
+    budget = state["budget"]
+    known = budget.get("measured")
+    after = {**budget, "measured": {"tokens": used, "window": window}}
+    total = total_of(after)
+    changed = zone(used, total, budget["limits"]) != budget["zone"]
+    if known and not changed and total and abs(used - known["tokens"]) * 100 < STEP * total:
+        return []
+    if known and not total and abs(used - known["tokens"]) * 100 < STEP * max(used, known["tokens"]):
+        return []
+    event = Event("budget.measured", {"used": used, "window": window} | ({"model": model} if model else {}))
+    if not changed:
+        return [event]
+    crossing = {
+        "from": budget["zone"],
+        "to": zone(used, total, budget["limits"]),
+        "used": used,
+        "total": total or 0,
+    }
+    return [event, Event("budget.crossed", crossing)]
+
+
+def start_over(state: dict[str, Any]) -> list[Event]:
+    """Record that the context is a new one, after a compaction or in a new conversation: what was measured no longer
+    holds. Nothing if nothing was measured."""
+    budget = state["budget"]
+    if not budget.get("measured"):
+        return []
+    after = {**budget, "measured": None}
+    used, total = _used(after, budget["items"]), total_of(after)
+    crossing = {"from": budget["zone"], "to": zone(used, total, budget["limits"])}
+    event = Event("budget.measured", {"used": 0, "window": 0})
+    if crossing["from"] == crossing["to"]:
+        return [event]
+    return [event, Event("budget.crossed", {**crossing, "used": used, "total": total or 0})]
 
 
 def include(state: dict[str, Any], name: str) -> list[Event]:

@@ -62,7 +62,7 @@ def open_discussion(state: dict[str, Any], topic: str) -> list[Event]:
         )
     registers = state["registers"]
     place = {name: contested.value(registers, name) for name in PLACE}
-    if place["status"] in ("paused", "complete"):
+    if place["status"] in ("paused", "complete", "abandoned"):
         raise Refused(
             f"The session is {place['status']}; nothing was written.",
             hint=Hint(Use("continue"), " resumes it."),

@@ -15,7 +15,7 @@ from holdfast.typed import Any, new_record
 
 EVENTS: dict[str, int] = {}
 STEPS: dict[Any, Any] = {}
-MAX_TYPES = 100
+TYPES = "Such types begin with x. and go on in a-z, 0-9, '.', '_' and '-': x.build-finished."
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789._-"
 
@@ -38,16 +38,22 @@ def is_all_own(line: bytes) -> bool:
     return count > 0 and line.count(b'"type":"x.') == count
 
 
-def record(event_type: str, data: Mapping[str, object]) -> list[Event]:
-    """Record a program's own event."""
-    if not isinstance(event_type, str) or not _is_own(event_type):
+def record(event_type: str, data: Mapping[str, object], versions: Mapping[str, int]) -> list[Event]:
+    """Record a program's own event, in its current version."""
+    if not is_type(event_type):
         raise Refused(
             f"{str(event_type)[:80]!r} is not a type for a program's own events; nothing was written.",
-            hint="Such types begin with x. and go on in a-z, 0-9, '.', '_' and '-': x.build-finished.",
+            hint=TYPES,
         )
     if not isinstance(data, Mapping):
         raise Refused(f"The data of {event_type} must be a JSON object; nothing was written.")
-    return [new_record(Event, (event_type, data if isinstance(data, dict) else dict(data), 1))]
+    taken = data if isinstance(data, dict) else dict(data)
+    return [new_record(Event, (event_type, taken, versions.get(event_type, 1)))]
+
+
+def is_type(event_type: object) -> bool:
+    """Whether this is a type for a program's own events."""
+    return isinstance(event_type, str) and _is_own(event_type)
 
 
 @lru_cache(maxsize=256)  # a program uses few types, again and again

@@ -20,6 +20,7 @@ EVENTS = {
     "session.paused": 1,
     "session.continued": 1,
     "session.completed": 1,
+    "session.abandoned": 1,
     "session.stopped": 1,
     "session.archived": 1,
     "session.restored": 1,
@@ -27,14 +28,22 @@ EVENTS = {
 STEPS: dict[Any, Any] = {}
 MARKS = ("working", "blocked", "awaiting-input")
 """The statuses that ``mark`` sets."""
-BY_COMMAND = {"discussion": "discuss", "paused": "pause", "complete": "complete"}
+BY_COMMAND = {
+    "discussion": "discuss",
+    "paused": "pause",
+    "complete": "complete",
+    "abandoned": "sessions.close_abandoned",
+}
 """The statuses that a command of their own sets."""
+CLOSED = ("complete", "abandoned")
+"""The statuses of a session that is not continued by itself."""
 
 
 def blank() -> dict[str, Any]:
     return {
         "session": None,
         "user": None,
+        "previous": None,
         "recovery": {"last_agent": None, "last_action": None, "interrupted_at": None, "notes": None},
         "paused": None,
         "completed": None,
@@ -46,6 +55,7 @@ def _started(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> Non
     if state["session"] is None:
         state["session"] = data["session"]
         state["user"] = data["user"]
+        state["previous"] = data.get("previous")
         state["starter"] = commit.id[-ids.WRITER_LENGTH :]
     contested.put(state["registers"], "goal", excerpt(data["goal"]), [], commit)
     contested.put(state["registers"], "status", "working", [], commit)
@@ -92,6 +102,10 @@ def _completed(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> N
     state["completed"] = {"outcome": outcome, "at": commit.at, "by": commit.by}
 
 
+def _abandoned(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
+    _status(state, "abandoned", data["saw"], commit)
+
+
 def _stopped(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
     state["recovery"]["last_agent"] = commit.by
     state["recovery"]["last_action"] = excerpt(data["action"])
@@ -121,6 +135,7 @@ FOLDS = {
     "session.paused": _paused,
     "session.continued": _continued,
     "session.completed": _completed,
+    "session.abandoned": _abandoned,
     "session.stopped": _stopped,
     "session.archived": _archived,
     "session.restored": _restored,
@@ -135,6 +150,7 @@ HEADLINES = {
     "session.completed": lambda data: (
         f"Completed{': ' + one_line(data['outcome']) if data.get('outcome') else ''}"
     ),
+    "session.abandoned": lambda data: f"Closed as abandoned, unused since {data['since'][:10]}",
     "session.stopped": lambda data: f"Stopped: {one_line(data['action'])}",
     "session.archived": lambda data: "Archived",
     "session.restored": lambda data: "Restored from the archive",
@@ -147,11 +163,19 @@ def status_of(state: dict[str, Any]) -> str:
     return status
 
 
-def start(state: dict[str, Any], session: str, user: str, goal: str) -> list[Event]:
-    """Start a session."""
+def is_unfinished(state: dict[str, Any]) -> bool:
+    """Whether there is a session, and nobody has closed it."""
+    return bool(state["session"]) and status_of(state) not in CLOSED
+
+
+def start(
+    state: dict[str, Any], session: str, user: str, goal: str, previous: str | None = None
+) -> list[Event]:
+    """Start a session; ``previous`` is the session that it follows, ``user/id``."""
     if state["session"] is not None:
         raise Refused(f"Session {state['session']} is started already; nothing was written.")
-    return [Event("session.started", {"session": session, "user": user, "goal": checked_text(goal, "goal")})]
+    data = {"session": session, "user": user, "goal": checked_text(goal, "goal")}
+    return [Event("session.started", data | ({"previous": previous} if previous else {}))]
 
 
 def set_goal(state: dict[str, Any], goal: str) -> list[Event]:
@@ -178,7 +202,7 @@ def mark(state: dict[str, Any], status: str) -> list[Event]:
             f"{str(status)[:40]!r} is not a status; nothing was written.", hint=f"One of: {', '.join(MARKS)}."
         )
     now = status_of(state)
-    if now in ("paused", "complete"):
+    if now == "paused" or now in CLOSED:
         raise Refused(
             f"The session is {now}; nothing was written.", hint=Hint(Use("continue"), " resumes it.")
         )
@@ -187,9 +211,10 @@ def mark(state: dict[str, Any], status: str) -> list[Event]:
 
 def pause(state: dict[str, Any], notes: str | None = None, action: str | None = None) -> list[Event]:
     """Pause the session, with what a successor needs to know."""
-    if status_of(state) == "complete":
+    if status_of(state) in CLOSED:
         raise Refused(
-            "The session is complete; nothing was written.", hint=Hint(Use("continue"), " resumes it.")
+            f"The session is {status_of(state)}; nothing was written.",
+            hint=Hint(Use("continue"), " resumes it."),
         )
     registers = state["registers"]
     data: dict[str, Any] = {"saw": contested.seen(registers, "status")}
@@ -228,6 +253,14 @@ def complete(state: dict[str, Any], outcome: str | None = None) -> list[Event]:
     if outcome is not None:
         data["outcome"] = checked_text(outcome, "outcome")
     return [Event("session.completed", data)]
+
+
+def abandon(state: dict[str, Any]) -> list[Event]:
+    """Close a session that nobody ended. What is open in it stays open and listed."""
+    if state["session"] is None or status_of(state) in CLOSED:
+        raise Refused("The session is not open; nothing was written.")
+    saw = contested.seen(state["registers"], "status")
+    return [Event("session.abandoned", {"saw": saw, "since": state["updated"]})]
 
 
 def stop(action: str) -> list[Event]:

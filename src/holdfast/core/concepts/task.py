@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from holdfast.core import collection, contested
 from holdfast.core.codec import Commit, Event
-from holdfast.core.text import checked_text, checked_texts, excerpt, one_line
+from holdfast.core.text import NAME_CAP, checked_text, checked_texts, excerpt, one_line
 from holdfast.errors import Hint, NotFound, Refused, Use
 from holdfast.typed import Any
 
@@ -42,6 +42,8 @@ def _added(state: dict[str, Any], data: dict[str, Any], commit: Commit) -> None:
         "started": None,
         "blocks": [],
     }
+    if data.get("host_id"):
+        entry["host_id"] = data["host_id"]
     collection.add(state, "tasks", entry, commit)
 
 
@@ -139,9 +141,13 @@ def ready(state: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def add(
-    state: dict[str, Any], mint: Callable[[str], str], title: str, depends_on: Iterable[str] = ()
+    state: dict[str, Any],
+    mint: Callable[[str], str],
+    title: str,
+    depends_on: Iterable[str] = (),
+    host_id: str | None = None,
 ) -> list[Event]:
-    """Append a task."""
+    """Append a task; ``host_id`` names it in the task list of an agent host that it was taken from."""
     collection.check_room(state, "tasks", "tasks")
     data: dict[str, Any] = {"id": mint("T"), "title": checked_text(title, "title of the task")}
     needs = checked_texts(list(depends_on), "task to wait for", most=MOST_NEEDS)
@@ -149,6 +155,8 @@ def add(
         data["depends_on"] = list(
             dict.fromkeys(collection.known(state, "tasks", text, "T", "task") for text in needs)
         )
+    if host_id is not None:
+        data["host_id"] = checked_text(host_id, "id in the host", cap=NAME_CAP)
     return [Event("task.added", data)]
 
 

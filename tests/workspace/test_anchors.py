@@ -15,7 +15,7 @@ import holdfast
 from holdfast.core import anchors
 from holdfast.edge.cli import main
 from holdfast.errors import NotFound, Refused
-from holdfast.workspace import upkeep
+from holdfast.workspace import host_plans, upkeep
 from holdfast.workspace.anchors import standing, standings
 from holdfast.workspace.handover import make_brief
 
@@ -293,6 +293,19 @@ def test_why_a_line(
         assert part in text
     assert f"{other.name}  Speed (committed with it, refers to it)" in text
     assert out(capsys, "why", "other.py") == "Nothing is recorded about other.py.\n"
+
+
+def test_why_knows_the_commits_of_a_session(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A git commit that hooks linked to a session leads to it, without a trailer and without a reference."""
+    with holdfast.open(repository, user="kim", by="kim") as workspace:
+        session = workspace.start("Speed")
+        (repository / "src" / "db.py").write_text("faster\n")
+        git(repository, "add", "src")
+        git(repository, "commit", "-qm", "faster")
+        assert host_plans.commits(session)
+    found = json.loads(out(capsys, "why", "src/db.py", "--json"))
+    assert (found["commits"][0]["subject"], found["commits"][0]["sessions"]) == ("faster", [session.name])
+    assert f"{session.name}  Speed (committed with it)" in out(capsys, "why", "src/db.py:1")
 
 
 def test_places_are_in_the_views(project: Path, source: Path, capsys: pytest.CaptureFixture[str]) -> None:

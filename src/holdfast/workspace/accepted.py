@@ -1,8 +1,9 @@
 """Which standing orders apply in this clone.
 
-Orders travel with the log: whoever can push a commit can send one. An order that this clone gave applies at once; one
-that arrived from others applies when a person of this clone has accepted it. Until then it is shown as data. Which ones
-were accepted is noted in ``local/``, under the seal of this place, so that no repository can bring it along.
+Orders travel with the log: whoever can push a commit can send one. An order that a person of this clone gave applies at
+once; one that an agent gave, or that arrived from others, applies when a person of this clone has accepted it. Until
+then it is shown as data. Which ones were accepted is noted in ``local/``, under the seal of this place, so that no
+repository can bring it along.
 """
 
 from __future__ import annotations
@@ -53,8 +54,12 @@ def with_accepted(workspace: Workspace, state: dict[str, Any]) -> dict[str, Any]
 def sorted_orders(workspace: Workspace, state: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The active orders by id: those that apply here, and those from others that nobody has accepted."""
     orders: dict[str, Any] = state["orders"]["open"]
-    if not orders or not is_needed(workspace):
+    if not orders:
         return orders, {}
-    known = set(accepted(workspace))
-    ours = {short_id: order for short_id, order in orders.items() if order["commit"] in known}
+    known, from_others = set(accepted(workspace)), is_needed(workspace)
+    ours = {
+        short_id: order
+        for short_id, order in orders.items()
+        if order["commit"] in known or (order["origin"] in ("human", "import") and not from_others)
+    }
     return ours, {short_id: order for short_id, order in orders.items() if short_id not in ours}

@@ -6,7 +6,7 @@ The rule itself decides under the stream's lock whether something is new.
 
 from __future__ import annotations
 
-from holdfast.core import concepts, timestamps
+from holdfast.core import concepts, failures, timestamps
 from holdfast.core.codec import Event
 from holdfast.core.text import both_ends, excerpt, one_line
 from holdfast.errors import HoldfastError
@@ -16,9 +16,9 @@ from holdfast.views import parts
 if TYPE_CHECKING:
     from holdfast.workspace.handle import Rule
     from holdfast.workspace.session import Session
+    from holdfast.workspace.workspace import Workspace
 
 PROMPT_LENGTH = 200
-OUTPUT_LENGTH = 300
 ACTION_LENGTH = 600
 WORDS_LENGTH = 8_000
 """Characters of a prompt or of a final message that the log keeps: its beginning and its end."""
@@ -29,62 +29,148 @@ FILES = 100
 """Files that tools edited and that a session refers to; the oldest is dropped."""
 ERRORS = 10
 """Failed commands that stay open; the oldest is closed."""
-_BEFORE = "Before a compaction: "
 
 
-class _NoNews(Exception):
+class NoNews(Exception):
     """Nothing is to be written."""
 
 
-def _commit(session: Session, rule: Rule, op: str | None) -> bool:
+def written(session: Session, rule: Rule, op: str | None) -> bool:
     """Run a rule that may find nothing to write; False if so, or if it was written before."""
     try:
         return not session.commit(rule, op=op).repeated
-    except _NoNews:
+    except NoNews:
         return False
 
 
-def prompted(session: Session, text: str, now: int, op: str | None) -> bool:
-    """Record a prompt."""
+def prompted(session: Session, text: str, now: int, op: str | None, host: str = "") -> bool:
+    """Record a prompt, and propose what it demands."""
+    from holdfast.core import stated
+
     words = both_ends(text.strip(), WORDS_LENGTH)
     shown = excerpt(words, concepts.message.LONG)
+    found = stated.in_prompt(text)
 
     def rule(state: dict[str, Any], mint: Any) -> list[Event]:
         recent = state["messages"]["recent"]
         if op is None and recent and recent[-1]["text"] == shown and _just_now(recent[-1]["at"], now):
-            raise _NoNews
-        return concepts.message.add(state, "user", words)
+            raise NoNews
+        return [
+            *concepts.message.add(state, "user", words),
+            *proposals(state, mint, found, "prompt", session, host),
+        ]
 
-    return _commit(session, rule, op)
+    return written(session, rule, op)
 
 
-def first_line(text: str, length: int) -> str:
-    """The first line with text, truncated."""
-    stripped = text.strip()
-    return one_line(stripped.partition("\n")[0][: 8 * length], length)
+def proposals(
+    state: dict[str, Any], mint: Any, found: list[Any], source: str, session: Session, host: str
+) -> list[Event]:
+    """Propose what was found in a text."""
+    if not found:
+        return []
+    lineage = concepts.capture.Lineage(source, host, session.workspace.by)
+    return concepts.capture.propose(state, mint, found, lineage)
+
+
+def refined(session: Session, prompt: str) -> bool:
+    """Let a guessed goal follow the work: set it to what a request says, if that says better what the work is."""
+    from holdfast.workspace.goal import better_goal
+
+    def rule(state: dict[str, Any], mint: Any) -> list[Event]:
+        goal = better_goal(state, prompt)
+        if not goal:
+            raise NoNews
+        return concepts.session.set_goal(state, goal)
+
+    return written(session, rule, None)
+
+
+def measured(session: Session, used: int, window: int, model: str) -> bool:
+    """Record how full the context is; nothing if it is about as full as before."""
+    from holdfast.workspace.settings import window_of
+
+    size = window_of(session.workspace) or window
+
+    def rule(state: dict[str, Any], mint: Any) -> list[Event]:
+        events = concepts.budget.measure(state, used, size, model or None)
+        if not events:
+            raise NoNews
+        return events
+
+    return written(session, rule, None)
+
+
+def started_over(session: Session) -> bool:
+    """Record that the context is new, if an earlier one was measured."""
+    if not session.peek().state["budget"].get("measured"):
+        return False
+
+    def rule(state: dict[str, Any], mint: Any) -> list[Event]:
+        events = concepts.budget.start_over(state)
+        if not events:
+            raise NoNews
+        return events
+
+    return written(session, rule, None)
+
+
+def abandoned(workspace: Workspace, name: str) -> bool:
+    """Close a session that nobody ended. Best effort: it may be on another branch, or closed meanwhile."""
+    try:
+        session = workspace.session(name)
+        return written(session, lambda state, mint: concepts.session.abandon(state), None)
+    except HoldfastError:
+        return False
 
 
 def _just_now(at: str, now: int) -> bool:
     return -TWICE_MS < now - timestamps.from_iso(at) < TWICE_MS
 
 
-def stopped(session: Session, message: str, in_flight: tuple[str, ...], op: str | None) -> bool:
-    """Record an agent's final message, and what it left running."""
+def stopped(
+    session: Session, message: str, in_flight: tuple[str, ...], op: str | None, host: str = ""
+) -> bool:
+    """Record an agent's final message, what it left running, and propose what the message decides."""
+    from holdfast.core import stated
+
     words = both_ends(message.strip(), WORDS_LENGTH)
     action = " ".join(both_ends(words, ACTION_LENGTH).split())
     if running := [one_line(task, 80) for task in in_flight if task.strip()]:
         action = f"{action or 'the turn ended'}; still running: {', '.join(running[:5])}"
     if not action:
         return False
+    found = stated.in_message(message) if words else []
 
     def rule(state: dict[str, Any], mint: Any) -> list[Event]:
         recovery = state["recovery"]
         if recovery["last_action"] == action and recovery["last_agent"] == session.workspace.by:
-            raise _NoNews
+            raise NoNews
         said = concepts.message.add(state, "assistant", words) if words else []
-        return [*said, *concepts.session.stop(action)]
+        proposed = proposals(state, mint, found, "message", session, host)
+        return [*said, *concepts.session.stop(action), *proposed]
 
-    return _commit(session, rule, op)
+    return written(session, rule, op)
+
+
+def reported(session: Session, message: str, agent: str, host: str, op: str | None) -> bool:
+    """Keep the result of a subagent, and propose what it decides."""
+    from holdfast.core import stated
+
+    words = both_ends(message.strip(), WORDS_LENGTH)
+    if not words:
+        return False
+    found = stated.in_message(message)
+    shown = excerpt(words, concepts.message.LONG)
+
+    def rule(state: dict[str, Any], mint: Any) -> list[Event]:
+        recent = state["messages"]["recent"]
+        if any(said["role"] == "subagent" and said["text"] == shown for said in recent[-5:]):
+            raise NoNews
+        said = concepts.message.add(state, "subagent", words, agent or None)
+        return [*said, *proposals(state, mint, found, "subagent", session, host)]
+
+    return written(session, rule, op)
 
 
 def edited(session: Session, paths: tuple[str, ...]) -> list[str]:
@@ -109,11 +195,11 @@ def edited(session: Session, paths: tuple[str, ...]) -> list[str]:
                 events += concepts.reference.add(state, file.path, file.size, file.hash)
                 changed.append(file.path)
         if not events:
-            raise _NoNews
+            raise NoNews
         new = sum(path not in known for path in changed)
         return [*_room(session, known, new, changed), *events]
 
-    _commit(session, rule, None)
+    written(session, rule, None)
     return changed
 
 
@@ -131,21 +217,61 @@ def _room(session: Session, known: dict[str, Any], new: int, wanted: list[str]) 
     ]
 
 
+def failure(command: str, output: str) -> str:
+    """A failed command as an error: the command, and what its output says about the failure."""
+    said = failures.point(output)
+    return f"{_failed(command)}: {said}" if said else _failed(command)
+
+
+def _failed(command: str) -> str:
+    return f"`{one_line(command, PROMPT_LENGTH)}` failed"
+
+
+def _failures_of(state: dict[str, Any], command: str) -> list[dict[str, Any]]:
+    """The open errors of a command that hooks or an import recorded."""
+    found = []
+    for error in parts.opened(state, "errors"):
+        if error["origin"] in ("tool", "import") and error["text"].startswith("`"):
+            shown = error["text"][1:].partition("` failed")[0]
+            if failures.same(shown, one_line(command, PROMPT_LENGTH)):
+                found.append(error)
+    return found
+
+
 def failed(session: Session, command: str, output: str) -> bool:
-    """Record a command that failed, once, until newer failures replace it."""
-    said = one_line(output.strip(), OUTPUT_LENGTH)
-    text = f"`{one_line(command, PROMPT_LENGTH)}` failed" + (f": {said}" if said else "")
+    """Record a command that failed. An earlier failure of the same command is closed: this one is about now."""
+    text = failure(command, output)
 
     def rule(state: dict[str, Any], mint: Any) -> list[Event]:
-        noted = [error for error in parts.opened(state, "errors") if error["origin"] == "tool"]
-        if any(error["text"] == text for error in noted):
-            raise _NoNews
+        earlier = _failures_of(state, command)
+        if any(error["text"] == text for error in earlier):
+            raise NoNews
         events: list[Event] = []
-        for error in noted[: max(0, len(noted) + 1 - ERRORS)]:
+        for error in earlier:
+            events += concepts.error.close(state, error["id"], "the same command failed in another way")
+        noted = [error for error in parts.opened(state, "errors") if error["origin"] == "tool"]
+        others = [error for error in noted if error not in earlier]
+        for error in others[: max(0, len(others) + 1 - ERRORS)]:
             events += concepts.error.close(state, error["id"], "not looked at; newer failures took its place")
         return events + concepts.error.add(state, mint, text)
 
-    return _commit(session, rule, None)
+    return written(session, rule, None)
+
+
+def succeeded(session: Session, command: str) -> bool:
+    """Close the failures of a command that succeeds now."""
+    if not _failures_of(session.peek().state, command):
+        return False
+
+    def rule(state: dict[str, Any], mint: Any) -> list[Event]:
+        events: list[Event] = []
+        for error in _failures_of(state, command):
+            events += concepts.error.close(state, error["id"], "the same command succeeded later")
+        if not events:
+            raise NoNews
+        return events
+
+    return written(session, rule, None)
 
 
 def compacting(session: Session, trigger: str, key: str, op: str, *, count: bool) -> bool:
@@ -156,29 +282,54 @@ def compacting(session: Session, trigger: str, key: str, op: str, *, count: bool
 
     def rule(state: dict[str, Any], mint: Any) -> list[Event]:
         last = state["checkpoint"] or {}
-        message = str(last.get("message") or "").removeprefix(_BEFORE)
-        if not message:
+        message = str(last.get("message") or "")
+        if not message or message.startswith(parts.BEFORE_COMPACTION):  # not what a person or an agent saved
             asked = [m["text"] for m in state["messages"]["recent"] if m["role"] == "user"]
-            message = (asked or [parts.value(state, "goal") or "the work"])[-1]
+            message = parts.BEFORE_COMPACTION + (asked or [parts.value(state, "goal") or "the work"])[-1]
         events = concepts.checkpoint.save(
             state,
-            _BEFORE + message,
+            message,
             last_completed=last.get("last_completed"),
             pending=last.get("pending") or (),
             can_resume=last.get("can_resume", True),
             instruction=last.get("instruction"),
             tools=last.get("tools") or (),
         )
-        return events + (concepts.compaction.add(None, trigger or None) if count else [])
+        if count:
+            events += [*concepts.compaction.add(None, trigger or None), *concepts.budget.start_over(state)]
+        return events
 
     state = session.peek().state
     # If the host has no id for it: no two compactions happen between two prompts without one being counted.
     turn = key or f"{state['messages']['count']}"
     done = "" if count else f":{state['compactions']['count']}"
-    return _commit(session, rule, f"{op}:{turn}{done}"[:200])
+    return written(session, rule, f"{op}:{turn}{done}"[:200])
 
 
-def compacted(session: Session, summary: str, trigger: str, op: str) -> bool:
-    """Count a compaction, and record its summary."""
+def summarised(session: Session, summary: str, host: str = "") -> bool:
+    """Propose what a summary says, of a compaction that is counted already."""
+    from holdfast.core import stated, summary_lines
+
+    found = summary_lines.read(summary) or stated.in_message(summary)
+
+    def rule(state: dict[str, Any], mint: Any) -> list[Event]:
+        events = proposals(state, mint, found, "summary", session, host)
+        if not events:
+            raise NoNews
+        return events
+
+    return written(session, rule, None)
+
+
+def compacted(session: Session, summary: str, trigger: str, op: str, host: str = "") -> bool:
+    """Count a compaction, record its summary, and propose what it says."""
+    from holdfast.core import stated, summary_lines
+
     events = concepts.compaction.add(summary.strip()[:SUMMARY_LENGTH] or None, trigger or None)
-    return _commit(session, lambda state, mint: events, op)
+    found = summary_lines.read(summary) or stated.in_message(summary)
+
+    def rule(state: dict[str, Any], mint: Any) -> list[Event]:
+        proposed = proposals(state, mint, found, "summary", session, host)
+        return [*events, *concepts.budget.start_over(state), *proposed]
+
+    return written(session, rule, op)

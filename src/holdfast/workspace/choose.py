@@ -1,20 +1,17 @@
 """Which session to continue when none is named, and why.
 
 The rule: HOLDFAST_SESSION; else this worktree's pointer; else the newest unfinished session of this user here,
-those whose agent died first. Host programs have their own session ids, which are mapped to ours.
+those whose agent died first. Conversations of agent hosts have a rule of their own (``core/continuation.py``).
 """
 
 from __future__ import annotations
 
-import json
 import os
 
-from holdfast.core import contested
-from holdfast.core.hashing import blake2b
-from holdfast.core.ids import safe_name
+from holdfast.core.concepts.session import is_unfinished
 from holdfast.core.stream import is_stream_name
-from holdfast.errors import HoldfastError, NoSession
-from holdfast.typed import TYPE_CHECKING, Any, Record
+from holdfast.errors import Hint, HoldfastError, NoSession, Use
+from holdfast.typed import TYPE_CHECKING, Record
 from holdfast.workspace.session import Session
 
 if TYPE_CHECKING:
@@ -67,6 +64,19 @@ def pick(workspace: Workspace) -> Choice:
     return Choice(candidates[0], f"it is the newest unfinished session of {workspace.user}")
 
 
+def latest(workspace: Workspace) -> Session:
+    """The unfinished session of anybody that was written to last; if all are finished, the newest one.
+
+    For a place that has no session of its own, such as a fresh clone in CI.
+    """
+    streams, _ = workspace.page(None, AT_MOST)
+    sessions = [Session(workspace, stream) for stream in streams]
+    if not sessions:
+        raise NoSession("There is no session in this workspace.", hint=Hint(Use("start"), " starts one."))
+    found = _unfinished(sessions, LOOKED_AT)
+    return found[0] if found else sessions[0]
+
+
 def _unfinished(sessions: list[Session], enough: int) -> list[Session]:
     """The unfinished ones, latest commit first. Once there is one, ``enough`` are opened."""
     found: list[Session] = []
@@ -78,10 +88,6 @@ def _unfinished(sessions: list[Session], enough: int) -> list[Session]:
     return sorted(found, key=lambda session: session.peek().state["head"], reverse=True)
 
 
-def is_unfinished(state: dict[str, Any]) -> bool:
-    return bool(state["session"]) and contested.value(state["registers"], "status") != "complete"
-
-
 def _abandoned(workspace: Workspace) -> set[str]:
     """Sessions whose known agents are all gone."""
     try:
@@ -90,34 +96,3 @@ def _abandoned(workspace: Workspace) -> set[str]:
         return set()
     dead = {person["session"] for person in people if person["state"] == "gone" and person["session"]}
     return dead - {person["session"] for person in people if person["state"] != "gone"}
-
-
-# -- sessions of host programs ----------------------------------------------------------------------------------
-
-
-def _note(host: str, host_session: str) -> str:
-    digest = blake2b(host_session.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
-    return f"local/hosts/{safe_name(host)[:40]}+{digest}"
-
-
-def bind(workspace: Workspace, host: str, host_session: str, session: Session) -> None:
-    """Store which of our sessions a host's session works on."""
-    record = {"host": host, "host_session": host_session, "session": f"{session.user}/{session.id}"}
-    workspace.store.put(_note(host, host_session), json.dumps(record).encode() + b"\n")
-
-
-def for_host(workspace: Workspace, host: str, host_session: str) -> Choice:
-    """The session that a host's session works on; a new host session continues what ``pick`` finds."""
-    note = workspace.store.get(_note(host, host_session))
-    if note is not None:
-        try:
-            record = json.loads(note)
-            if record["host_session"] == host_session:
-                return Choice(
-                    workspace.session(record["session"]), f"this {safe_name(host)} session works on it"
-                )
-        except (ValueError, KeyError, TypeError, HoldfastError):
-            pass
-    choice = pick(workspace)
-    bind(workspace, host, host_session, choice.session)
-    return choice

@@ -85,14 +85,14 @@ def _port(number: int) -> Seen:
     return None, f"port {number} does not answer"
 
 
-def judged(workspace: Workspace, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def evaluated(workspace: Workspace, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Decisions with what a look at the world says of each: ``status`` (done, not done, cannot tell) and ``seen``."""
     wanted = [entry["done_when"] for entry in entries if entry.get("done_when")]
     look = Look(workspace, wanted) if wanted else None
-    return [{**entry, **_judged(look, entry.get("done_when"))} for entry in entries]
+    return [{**entry, **_evaluated(look, entry.get("done_when"))} for entry in entries]
 
 
-def _judged(look: Look | None, condition: Condition | None) -> dict[str, str]:
+def _evaluated(look: Look | None, condition: Condition | None) -> dict[str, str]:
     if look is None or condition is None:
         return {"status": _WORDS[None], "seen": "nothing says how to see that it was done"}
     answer, seen = look.at(condition)

@@ -1,4 +1,8 @@
-"""The decisions of all streams, read from their logs: sessions, also archived ones, and the project."""
+"""The decisions of all streams: sessions, also archived ones, and the project.
+
+The index has them. While it lacks a stream, because another process is writing it, the logs are read instead: the list
+never lacks a decision that was acknowledged.
+"""
 
 from __future__ import annotations
 
@@ -8,51 +12,78 @@ from holdfast.core import anchors, validation
 from holdfast.core.codec import Commit
 from holdfast.core.concepts.decision import announced_with, exit_code_of, is_choice
 from holdfast.core.stream import PROJECT, last_part, owner
+from holdfast.errors import HoldfastError, Unavailable
+from holdfast.index.decisions import Entry, listed
+from holdfast.index.decisions import Wanted as Wanted
 from holdfast.store.protocol import archive_of
-from holdfast.typed import TYPE_CHECKING, Any, Record
+from holdfast.typed import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
+    import sqlite3
+
+    from holdfast.index.catch_up import Coverage
     from holdfast.workspace.workspace import Workspace
 
-Entry = dict[str, Any]
 _EVENT = b'"decision.'
-_TEXTS = ("text", "because", "action", "outcome", "revisit_when")
 
 
-class Wanted(Record):
-    """Which decisions are wanted; None matches anything."""
+class DecisionList(Record):
+    """Decisions, newest first, with their texts in full."""
 
-    status: str | None = None
-    """``unsettled``, ``settled`` (failed ones too), ``failed`` or ``choice``."""
-    stream: str | None = None
-    by: str | None = None
-    since: str | None = None
-    until: str | None = None
-    text: str | None = None
-    """In lower case."""
-    once: str | None = None
+    entries: list[Entry]
+    counts: dict[str, int]
+    """How many there are of each status, also of those beyond the limit."""
+    looked_at: int
+    """Streams that were looked at."""
+    unreadable: tuple[tuple[str, str], ...] = ()
+    """Streams that could not be read, and why."""
 
-    def takes(self, entry: Entry) -> bool:
-        """Whether a decision is wanted."""
-        if self.status is not None and self.status != entry["status"]:
-            return self.status == "settled" and entry["status"] == "failed"
-        if self.once is not None and entry["once"] != self.once:
-            return False
-        if self.by is not None and entry["by"] != self.by:
-            return False
-        if (self.since is not None and entry["at"] < self.since) or (
-            self.until is not None and entry["at"] > self.until
-        ):
-            return False
-        said = (*(entry[key] or "" for key in _TEXTS), *entry["alternatives"])
-        return self.text is None or any(self.text in text.lower() for text in said)
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
 
 
-def decisions(workspace: Workspace, wanted: Wanted) -> tuple[list[Entry], int]:
-    """The wanted decisions with their texts in full, newest first, and how many streams were read."""
+def decisions(workspace: Workspace, wanted: Wanted, limit: int = 0) -> DecisionList:
+    """The newest decisions that are wanted; ``limit`` 0: all."""
+
+    def ask(db: sqlite3.Connection, held: Coverage) -> DecisionList | None:
+        if held.behind:
+            return None
+        entries, counts = listed(db, wanted, limit)
+        if wanted.stream is not None:
+            unreadable = tuple(found for found in held.unreadable if found[0] == wanted.stream)
+            return DecisionList(entries, counts, 1 - len(unreadable), unreadable)
+        looked_at = held.sessions + held.projects
+        return DecisionList(entries, counts, looked_at, held.unreadable)
+
+    try:
+        found = workspace.index.read(ask)
+    except Unavailable:
+        found = None
+    return found if found is not None else _from_logs(workspace, wanted, limit)
+
+
+def complete(workspace: Workspace, wanted: Wanted) -> list[Entry]:
+    """Every decision that is wanted. Raises an error if a stream cannot be read: it could have one."""
+    found = decisions(workspace, wanted)
+    for stream, _ in found.unreadable:
+        workspace.store.read(stream, None)
+    return found.entries
+
+
+def _from_logs(workspace: Workspace, wanted: Wanted, limit: int) -> DecisionList:
     streams = _streams(workspace) if wanted.stream is None else [wanted.stream]
-    found = [entry for stream in streams for entry in _of_stream(workspace, stream) if wanted.takes(entry)]
-    return sorted(found, key=lambda entry: str(entry["commit"]), reverse=True), len(streams)
+    found: list[Entry] = []
+    unreadable: list[tuple[str, str]] = []
+    for stream in streams:
+        try:
+            found += filter(wanted.takes, _of_stream(workspace, stream))
+        except HoldfastError as error:
+            unreadable.append((stream, error.message))
+    found.sort(key=lambda entry: str(entry["commit"]), reverse=True)
+    kinds = [entry["status"] for entry in found]
+    counts = {kind: kinds.count(kind) for kind in set(kinds)}
+    return DecisionList(found[: limit or None], counts, len(streams) - len(unreadable), tuple(unreadable))
 
 
 def _streams(workspace: Workspace) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 
 from holdfast.core import concepts
+from holdfast.core.codec import Event
 from holdfast.errors import Usage
 from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.workspace.receipt import Receipt
@@ -41,8 +42,8 @@ class DecisionCommands(Base):
 
         With an ``action`` it is unsettled until ``settle`` records the outcome. Without one it is a choice, which
         needs no outcome. ``loop``, ``task`` and ``risk`` name what it is about; ``supersedes`` the decision that it
-        replaces. ``at`` names the places that it is about: ``src/db.py:40-60``, ``commit:…``, ``branch:…``,
-        ``package:name@version`` or a URL.
+        replaces, or the capture that it corrects. ``at`` names the places that it is about: ``src/db.py:40-60``,
+        ``commit:…``, ``branch:…``, ``package:name@version`` or a URL.
 
         ``done_when`` says how to see that the action was done: ``file:PATH``, ``git-tag:NAME``, ``git-branch:NAME``,
         ``commit:ID`` or ``port:N``. ``recovery`` says what may be done if its outcome stays unknown: ``read-only`` and
@@ -51,8 +52,10 @@ class DecisionCommands(Base):
         """
         others, places = list(alternatives), self.anchored(at)
         links = {"loop": loop, "task": task, "risk": risk}
-        return self.commit(
-            lambda state, mint: concepts.decision.decide(
+        captured = supersedes if supersedes is not None and supersedes[:2].upper() == "C-" else None
+
+        def rule(state: dict[str, Any], mint: Any) -> list[Event]:
+            made = concepts.decision.decide(
                 state,
                 mint,
                 text,
@@ -61,14 +64,14 @@ class DecisionCommands(Base):
                 others,
                 revisit_when,
                 links=links,
-                supersedes=supersedes,
+                supersedes=None if captured else supersedes,
                 at=places,
                 done_when=done_when,
                 recovery=recovery,
-            ),
-            op=op,
-            expect=expect,
-        )
+            )
+            return made if captured is None else concepts.capture.replace(state, captured, made)
+
+        return self.commit(rule, op=op, expect=expect)
 
     def announce(
         self, text: str, because: str, action: str | None, *, op: str | None = None, **more: Any

@@ -1,4 +1,4 @@
-"""What the disk below a workspace does not promise."""
+"""What the disk or the server below a workspace does not promise."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 
 
 def check(workspace: Workspace) -> list[Fault]:
-    """Whether the workspace is on an ext4 with fast commits, which can lose what was synced last."""
+    """Whether the workspace is on an ext4 with fast commits, which can lose what was synced last, or on a server whose
+    settings lose something."""
+    if limits := workspace.store.capabilities.limits:
+        from holdfast.store.faults import SERVER_LIMIT
+
+        return [Fault(SERVER_LIMIT, "", "the server", {"problem": limit}, harmless=True) for limit in limits]
     if not os.path.isabs(workspace.where):
         return []
     device = fast_commit_device(workspace.where)

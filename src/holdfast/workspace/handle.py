@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 
 from holdfast.core import concepts, fold, timestamps, validation
 from holdfast.core.codec import Commit, Draft, Event
@@ -22,11 +23,12 @@ from holdfast.workspace.snapshot import WorkingSet
 from holdfast.workspace.thread_lock import ThreadLock
 
 if TYPE_CHECKING:
-    from typing import TypeVar
+    from typing import TypeVar, overload
 
     from holdfast.workspace import models
     from holdfast.workspace.models import JsonObject
     from holdfast.workspace.presence import Lease
+    from holdfast.workspace.projections import Kept, Projection
     from holdfast.workspace.workspace import Workspace
 
     T = TypeVar("T")
@@ -68,6 +70,9 @@ class Handle:
         self._set = WorkingSet(workspace.store, stream)
         self._update: _Update | None = None
         self._lease: Lease | None = None
+        self._versions = workspace.upcasters.versions
+        self.kept_projections: dict[str, Kept] = {}
+        """Internal: projections of this stream as this handle last folded them, by name."""
 
     # -- the present --------------------------------------------------------------------------------------
 
@@ -108,6 +113,10 @@ class Handle:
         self._set.refresh()
         return self._set
 
+    def knows_durable(self, version: int, head: str) -> bool:
+        """Internal: whether the first ``version`` commits, up to ``head``, are durable as far as this handle knows."""
+        return self._set.is_durable(version, head)
+
     def settle_down(self) -> None:
         """Internal: save a snapshot if this handle has committed something since the last one."""
         self._set.settle()
@@ -122,7 +131,7 @@ class Handle:
         self, event_type: str, data: Mapping[str, object], *, op: str | None = None, expect: int | None = None
     ) -> Receipt:
         """Record a program's own event; its type begins with ``x.``. Read back with ``project``."""
-        return self.commit(concepts.own.record(event_type, data), op, expect)
+        return self.commit(concepts.own.record(event_type, data, self._versions), op, expect)
 
     def record_all(
         self,
@@ -135,7 +144,11 @@ class Handle:
 
         However many there are, the disk is synced once.
         """
-        new = [event for event_type, data in events for event in concepts.own.record(event_type, data)]
+        new = [
+            event
+            for event_type, data in events
+            for event in concepts.own.record(event_type, data, self._versions)
+        ]
         if not new:
             raise Usage("There is no event to record; nothing was written.")
         return self.commit(new, op=op, expect=expect)
@@ -231,8 +244,9 @@ class Handle:
             if self._lease is not None:
                 self._lease.check()
             working_set.take(context.tail)
-            mint = Mint(working_set.state, context.writer, context.numbers)
-            events = rule(working_set.state, mint)
+            state = working_set.state
+            mint = Mint(state, context.writer, context.numbers)
+            events = rule(state, mint)
             if working_set.is_archived() and any(event.type != "session.restored" for event in events):
                 raise _archived(self.stream)
             return self._prepared(events, op, mint.given)
@@ -318,6 +332,7 @@ class Handle:
         status: str | None = None,
         path: str | None = None,
         limit: int = 20,
+        semantic: bool | None = None,
     ) -> models.SearchResult:
         """The best matches in this stream; see ``Workspace.search``, which looks into all of them."""
         from holdfast.workspace.searching import find, result_of
@@ -333,6 +348,7 @@ class Handle:
             status=status,
             path=path,
             limit=limit,
+            semantic=semantic,
         )
         return result_of(found)
 
@@ -359,15 +375,18 @@ class Handle:
 
             newest: dict[str, Any] = self._look(copy)
             return newest
-        state = fold.blank(self._set.kind)
+        return fold.fold(fold.blank(self._set.kind), self.commits_until(when))
+
+    def commits_until(self, when: int | str) -> Iterator[bytes | Commit]:
+        """Internal: the commits up to a version or a timestamp, as lines or decoded."""
         if isinstance(when, int):
             if not 0 <= when <= self.version:
                 raise NotFound(f"There is no version {when}; the stream has versions 0 to {self.version}.")
-            return fold.fold(state, (line for line, _ in zip(self._lines(), range(when), strict=False)))
+            return islice(iter(self._lines()), when)
         if not isinstance(when, str):
             raise Usage(f"{when!r} is neither a version nor a timestamp.")
         until = timestamps.iso(timestamps.parse(when))
-        return fold.fold(state, (commit for commit in self.stored_commits() if commit.at <= until))
+        return (commit for commit in self.stored_commits() if commit.at <= until)
 
     def diff(self, before: int | str, after: int | str) -> list[models.Change]:
         """What changed in the state between two versions or timestamps, without the bookkeeping."""
@@ -381,16 +400,36 @@ class Handle:
 
         return difference(self._state_at(before), self._state_at(after))
 
-    def project(self, step: Callable[[T, models.Event], T], initial: T) -> T:
-        """Fold the program's own events (types ``x.…``), oldest first, with the program's own function."""
-        from holdfast.workspace.model_builders import event_model
+    if TYPE_CHECKING:
 
-        value = initial
-        for commit in self.stored_commits():
-            for event in commit.events:
-                if event.type.startswith("x."):
-                    value = step(value, event_model(event))
-        return value
+        @overload
+        def project(self, projection: Projection[T], *, at: int | str | None = None) -> T: ...
+
+        @overload
+        def project(
+            self,
+            projection: Callable[[T, models.Event], T],
+            initial: T,
+            *,
+            at: int | str | None = None,
+        ) -> T: ...
+
+    def project(
+        self,
+        projection: Projection[T] | Callable[[T, models.Event], T],
+        initial: T | None = None,
+        *,
+        at: int | str | None = None,
+    ) -> T:
+        """Fold every event, oldest first, with a program's own function.
+
+        A ``Projection`` is kept: it costs one step per new event, at any length. A plain function with an initial
+        value is folded from the first event on. ``at`` is a version (the first N commits) or a timestamp (ISO 8601,
+        UTC).
+        """
+        from holdfast.workspace.projections import project
+
+        return project(self, projection, initial, at)
 
 
 def _archived(stream: str) -> Forbidden:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.core.stream import PROJECT, last_part
-from holdfast.errors import HoldfastError, Unavailable
+from holdfast.errors import HoldfastError, Refused, Unavailable
 from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING, Any, Record
 from holdfast.views import parts, seal
@@ -52,6 +52,20 @@ def make_brief(session: Session, budget: int | None = None, *, shown: str = "") 
     return packet
 
 
+def make_project_brief(workspace: Workspace, budget: int, *, previous: str = "", shown: str = "") -> Brief:
+    """The brief of a project in which no session is open for the reader: what the project knows, what waits in the
+    sessions of everyone here, and which sessions were left open."""
+    from holdfast.core.fold import blank
+    from holdfast.core.tokens import estimate
+    from holdfast.views import brief
+    from holdfast.workspace.recall import known_for_project
+
+    known = known_for_project(workspace, previous, shown)
+    packet = brief.brief(blank("session"), known, count=estimate, budget=budget)
+    reads.count(workspace, _told(known, packet.text))
+    return packet
+
+
 def _told(known: Known, text: str) -> list[tuple[str, str]]:
     """The records of other streams that a brief shows."""
     project = (parts.opened(known.project, "facts"), parts.opened(known.project, "orders"))
@@ -72,10 +86,9 @@ def hand_off(
 ) -> Handover:
     """Hand the session off, and write ``handoff/latest.md`` for the next agent."""
     from holdfast.views.agents_md import has_block
-    from holdfast.views.pages import handoff_md
 
     receipt = session.hand_off(message, op=op, expect=expect)
-    text = handoff_md(session.peek().state, project_state(session.workspace))
+    text = handoff_page(session)
     folder = project_folder_of(session.workspace.where)
     if folder is None:
         return Handover(receipt, text, None, [])
@@ -83,12 +96,30 @@ def hand_off(
     try:
         path = _write_page(folder, HANDOFF, text)
         if path is None:
-            warnings.append(f"{HANDOFF} was not made by holdfast or was edited by hand; it is left as it is.")
+            warnings.append(_LEFT_ALONE)
         if has_block(folder.read(AGENTS)):
             refresh_block(session.workspace, session)
     except (HoldfastError, OSError) as error:
         warnings.append(str(error))
     return Handover(receipt, text, path, warnings)
+
+
+_LEFT_ALONE = f"{HANDOFF} was not made by holdfast or was edited by hand; it is left as it is."
+
+
+def handoff_page(session: Session) -> str:
+    """The text of ``handoff/latest.md``."""
+    from holdfast.views.pages import handoff_md
+
+    return handoff_md(session.peek().state, project_state(session.workspace))
+
+
+def write_handoff_page(session: Session) -> str:
+    """Write ``handoff/latest.md`` as the session is now, without handing it off; returns its path."""
+    path = _write_page(_folder(session.workspace), HANDOFF, handoff_page(session))
+    if path is None:
+        raise Refused(_LEFT_ALONE, hint="Move your text elsewhere and retry.")
+    return path
 
 
 def _write_page(folder: ProjectFolder, name: str, text: str) -> str | None:

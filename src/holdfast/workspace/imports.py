@@ -22,7 +22,8 @@ from holdfast.workspace.workspace import Workspace
 
 TOGETHER = 200
 """Records per commit."""
-_REHEARSED = "0" * 16 + "-" + "1" * ids.WRITER_LENGTH
+REHEARSED = "0" * 16 + "-" + "1" * ids.WRITER_LENGTH
+"""The id of a commit that is only folded to see what comes of it."""
 
 
 class Imported(NamedTuple):
@@ -185,9 +186,9 @@ class _Run:
                 except HoldfastError as error:
                     done.append((record, Left(record.line, _shown(record), error.message)))
                     continue
-                commit = Commit(_REHEARSED, "", "", "import", None, tuple(imported), "")
+                commit = Commit(REHEARSED, "", "", "import", None, tuple(imported), "")
                 fold.fold(rehearsed, [commit])
-                events += [_seen_now(event, state) for event in imported]
+                events += [seen_now(event, state) for event in imported]
                 took.append(name)
                 done.append((record, None))
             if not took:
@@ -248,13 +249,13 @@ def _shown(record: Record) -> str:
     return one_line(json.dumps(record.data, ensure_ascii=False), 500)
 
 
-def _seen_now(event: Event, state: dict[str, Any]) -> Event:
+def seen_now(event: Event, state: dict[str, Any]) -> Event:
     """Without the ids that only the rehearsal had."""
     saw = event.data.get("saw")
-    if isinstance(saw, list) and _REHEARSED in saw:
-        return event._replace(data={**event.data, "saw": [name for name in saw if name != _REHEARSED]})
+    if isinstance(saw, list) and REHEARSED in saw:
+        return event._replace(data={**event.data, "saw": [name for name in saw if name != REHEARSED]})
     if isinstance(saw, dict):
-        plain = {key: [name for name in names if name != _REHEARSED] for key, names in saw.items()}
+        plain = {key: [name for name in names if name != REHEARSED] for key, names in saw.items()}
         return event._replace(data={**event.data, "saw": plain})
     return event
 

@@ -65,25 +65,36 @@ def copy(value: Any) -> Any:
     return [copy(item) for item in value] if isinstance(value, list) else value
 
 
-def event_model(event: codec.Event) -> models.Event:
-    """A fact of the log."""
+def event_models(commit: codec.Commit) -> tuple[models.Event, ...]:
+    """The facts of a commit, as they are stored."""
     from holdfast.workspace.models import Event
 
-    return Event(type=event.type, data=event.data, version=event.v)
+    at = timestamp(commit.at)
+    return tuple(
+        Event(
+            type=event.type,
+            data=event.data,
+            version=event.v,
+            at=at,
+            by=commit.by,
+            origin=commit.origin,
+            commit=commit.id,
+        )
+        for event in commit.events
+    )
 
 
 def commit_model(commit: codec.Commit) -> models.Commit:
     """What one command added."""
     from holdfast.workspace.models import Commit
 
-    events = tuple(event_model(event) for event in commit.events)
     return Commit(
         id=commit.id,
         at=timestamp(commit.at),
         by=commit.by,
         origin=commit.origin,
         op=commit.op,
-        events=events,
+        events=event_models(commit),
     )
 
 
@@ -125,6 +136,12 @@ def batch(entry: State) -> models.Batch:
         results=tuple(build(models.BatchResult, result) for result in entry["results"]),
         failures=tuple(build(models.BatchFailure, failure) for failure in entry["failures"]),
     )
+
+
+def git_commits(state: State) -> tuple[models.GitCommit, ...]:
+    from holdfast.workspace.models import GitCommit
+
+    return tuple(build(GitCommit, entry) for entry in state["git"]["last"])
 
 
 def notes(state: State) -> models.Notes:

@@ -391,8 +391,16 @@ def check(workspace: Workspace, *, fix: bool = False) -> list[Fault]:
 
 
 def of_agent(workspace: Workspace) -> Presence:
-    """Presence for a short command: the agent or person that ran the command counts, not its process."""
-    return Presence(workspace, agent())
+    """Presence for a short command: the agent or person that ran the command counts, not its process. In the shell of
+    an agent host it is the host, as for its hooks."""
+    from holdfast.workspace.conversations import here
+
+    found = here(workspace)
+    if found is None:
+        return Presence(workspace, agent())
+    presence = Presence(workspace, Process(*found[1]["process"]))
+    presence.is_program = True
+    return presence
 
 
 def of_program(workspace: Workspace) -> Presence:

@@ -23,9 +23,10 @@ class Project(DecisionCommands, Handle, ProjectReading, Reading):
     """Backlog, standing orders, controls, facts and decisions of a workspace. It may be shared by threads."""
 
     def _append(self, rule: Rule | list[Event], op: str | None, expect: int | None) -> Receipt:
-        """Append; an order that is given here applies here."""
+        """Append; an order that a person gives here applies here."""
         receipt = super()._append(rule, op, expect)
-        if receipt.id.startswith("SO-") and accepted.is_needed(self.workspace):
+        given = receipt.id.startswith("SO-") and self.workspace.origin in ("human", "import")
+        if given and accepted.is_needed(self.workspace):
             try:
                 accepted.accept(self.workspace, [receipt.commit])
             except HoldfastError:
@@ -88,15 +89,14 @@ class Project(DecisionCommands, Handle, ProjectReading, Reading):
         return self.commit(lambda state, mint: concepts.order.give(state, mint, text), op=op, expect=expect)
 
     def accept(self, order_id: str) -> str:
-        """Let a standing order from another clone apply here; returns its id. Only a person can do that."""
+        """Let a standing order of an agent or from another clone apply here; returns its id. Only a person can."""
         if self.workspace.origin != "human":
             raise Forbidden(
                 "Only a person can accept an order from others; nothing was changed.",
                 hint="Ask the user to run it.",
             )
         order = collection.find(self.peek().state, "orders", order_id, "standing order")
-        if accepted.is_needed(self.workspace):
-            accepted.accept(self.workspace, [order["commit"]])
+        accepted.accept(self.workspace, [order["commit"]])
         return str(order["id"])
 
     def lift(

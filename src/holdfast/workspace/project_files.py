@@ -51,6 +51,9 @@ class ProjectFolder:
         """Replace a file using a temp file in a folder that git ignores: git would see, and commit, one next to the
         page."""
         aside = os.path.join(self.root, FOLDER, "local")
+        if not self._fs.exists(os.path.dirname(aside)):  # a project without a workspace
+            self._replace(path, data, "")
+            return
         try:
             durable.make_folders(self._fs, aside)
             self._replace(path, data, aside)

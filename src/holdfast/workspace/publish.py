@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from importlib import import_module
 
-from holdfast.core import codec, fold
+from holdfast.core import codec, fold, ids
 from holdfast.core.stream import flat
 from holdfast.fs import durable, posix
 from holdfast.store.protocol import Fault, git_backed
@@ -15,10 +15,12 @@ from holdfast.workspace.discovery import HANDOFF
 
 if TYPE_CHECKING:
     from holdfast.workspace.session import Session
+    from holdfast.workspace.snapshot import WorkingSet
     from holdfast.workspace.workspace import Workspace
 
 VIEWS = {"state.json": "state_json", "STATE.md": "state_md", "DECISIONS.md": "decisions_md"}
 """The views of a session and their modules, loaded on first use."""
+_FRESH_MS = 1000
 
 
 FREE, MARKED, MERGED, EDITED, LOST = "free", "marked", "merged", "edited", "lost"
@@ -32,40 +34,62 @@ def render(name: str, state: dict[str, Any]) -> bytes:
     return text.encode()
 
 
+def is_fresh(session: Session, now: int) -> bool:
+    """Whether the views show the session as it was less than a second ago: several processes that write to it need not
+    all write its views."""
+    present = session.workspace.store.get(f"{session.stream}/state.json")
+    try:
+        shown = seal.head(present or b"")
+    except UnicodeDecodeError:
+        return False
+    return bool(shown) and abs(now - ids.milliseconds(shown)) < _FRESH_MS
+
+
 def publish(session: Session) -> list[Fault]:
     """Update a session's views; what a person edited or the log has lost is left alone and reported."""
     found = []
     working_set = session.peek()
     for name in VIEWS:
         present = session.workspace.store.get(f"{session.stream}/{name}")
-        if seal.is_current(present, working_set.commits) or (present is None and not _wanted(name, session)):
+        if seal.is_current(present, working_set.commits) or (
+            present is None and not _wanted(name, working_set)
+        ):
             continue
         found += _replace(session, name, present, fix=False)
     working_set.verified = working_set.head
     return found
 
 
-def _wanted(name: str, session: Session) -> bool:
+def _wanted(name: str, working_set: WorkingSet) -> bool:
     """Whether there is anything that a view shows: a session without decisions has no page of them."""
-    return name != "DECISIONS.md" or bool(session.peek().shown["decisions"]["made"])
+    return name != "DECISIONS.md" or bool(working_set.shown["decisions"]["made"])
 
 
 def check(workspace: Workspace, *, fix: bool, quick: bool = False) -> list[Fault]:
     """Views that do not show the state; with ``fix`` they are regenerated. ``quick``: an intact seal is trusted."""
+    from holdfast.store import forked
+
+    def look(streams: list[str]) -> list[Fault]:
+        return [fault for stream in streams for fault in _check(workspace, stream, fix=fix, quick=quick)]
+
+    streams = workspace.store.streams("sessions/")
+    return forked.over_streams("Comparing the pages of", streams, look, writes=fix)
+
+
+def _check(workspace: Workspace, stream: str, *, fix: bool, quick: bool) -> list[Fault]:
     found = []
-    for stream in workspace.store.streams("sessions/"):
-        session = workspace.session("/".join(stream.split("/")[1:]))
-        state = session.peek().state
-        for name in VIEWS:
-            present = workspace.store.get(f"{stream}/{name}")
-            found += _check_saved(session, name, fix=fix)
-            if present is None or (quick and seal.is_current(present, state)) or _shows(present, name, state):
-                continue
-            if fix:
-                found += _replace(session, name, present, fix=True) or [_stale(session, name, fixed=True)]
-            else:
-                verdict, detail = verdict_on(session, name, present)
-                found += _fault(session, name, verdict, detail) or [_stale(session, name, fixed=False)]
+    session = workspace.session("/".join(stream.split("/")[1:]))
+    state = session.peek().state
+    for name in VIEWS:
+        present = workspace.store.get(f"{stream}/{name}")
+        found += _check_saved(session, name, fix=fix)
+        if present is None or (quick and seal.is_current(present, state)) or _shows(present, name, state):
+            continue
+        if fix:
+            found += _replace(session, name, present, fix=True) or [_stale(session, name, fixed=True)]
+        else:
+            verdict, detail = verdict_on(session, name, present)
+            found += _fault(session, name, verdict, detail) or [_stale(session, name, fixed=False)]
     return found
 
 
@@ -82,7 +106,8 @@ def _replace(session: Session, name: str, present: bytes | None, *, fix: bool) -
         saved = saved_as(session.stream, name, verdict)
         store.put(saved, present)
     # A clone that never saw a decision has no page of decisions; one whose decisions git took away has none either.
-    text = render(name, session.peek().state) if _wanted(name, session) else None
+    working_set = session.peek()
+    text = render(name, working_set.state) if _wanted(name, working_set) else None
     store.put(f"{session.stream}/{name}", text)
     return _fault(session, name, verdict, detail, fixed=True, saved=saved)
 
@@ -171,7 +196,7 @@ def _has(session: Session, commit_id: str) -> bool:
     working_set = session.peek()
     if commit_id in (working_set.head, working_set.verified):
         return True
-    for line in session.workspace.store.read(session.stream, newest_first=True).lines:
+    for line in session.workspace.store.read(session.stream, working_set.cursor, newest_first=True).lines:
         found = codec.id_of(line)
         if found <= commit_id:
             return found == commit_id

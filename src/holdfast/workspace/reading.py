@@ -148,6 +148,17 @@ class SessionReading(Base):
         return loops
 
     @property
+    def captures(self) -> models.Collection[models.Capture]:
+        """What hooks took from conversations and nobody has confirmed, and the last ten that were settled."""
+        captures: models.Collection[models.Capture] = self._look(builders.collected("captures", "Capture"))
+        return captures
+
+    @property
+    def git_commits(self) -> tuple[models.GitCommit, ...]:
+        """The last commits of the project that were made during the session, oldest first."""
+        return self._look(builders.git_commits)
+
+    @property
     def risks(self) -> models.Collection[models.Risk]:
         """What may go wrong."""
         risks: models.Collection[models.Risk] = self._look(builders.collected("risks", "Risk"))

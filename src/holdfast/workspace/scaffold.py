@@ -16,6 +16,12 @@ CONFIG = """\
 # holdfast workspace. Every setting has a default; only what differs is written here.
 format = 1
 # secrets = "refuse"  # or "redact", "allow": what becomes of tokens and passwords in what is written
+# [sessions]                    # when a conversation of an agent gets a session of its own
+# new_session_after = "8h"      # a new topic after this break starts a new session
+# abandoned_after = "7d"        # a session that nobody ended counts as abandoned
+# away = "30m"                  # a conversation whose process cannot be asked counts as away
+# [tokens]
+# window = 200000               # the size of the model's context, where the host does not tell it
 """
 
 GITATTRIBUTES = """\

@@ -3,7 +3,7 @@
 History is permanent and travels with git, so a token must not get into it by accident. ``core.secrets`` finds
 secrets; this module applies a policy to them. A commit without a secret only pays for the scan.
 
-* * ``refuse``: nothing is written; the error names kind, field and position, never the value. Default for the command
+* ``refuse``: nothing is written; the error names kind, field and position, never the value. Default for the command
   line, MCP and the library.
 * ``redact``: a placeholder is written, the same for the same secret within one clone. Default for hooks and imports.
 * ``allow``: the secret is written, and the commit records which kind was allowed, and where.

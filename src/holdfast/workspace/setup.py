@@ -27,6 +27,11 @@ def init(folder: str, *, given: bool = False, track_views: bool = False) -> tupl
     return root, created
 
 
+def is_database(where: str) -> bool:
+    """Whether ``where`` is the URL of a database, and not a folder."""
+    return bool(where) and is_url(file_path(where))
+
+
 def init_workspace(
     path: str | os.PathLike[str] | None = None,
     *,

@@ -8,18 +8,20 @@ state, which is parsed only on demand.
 from __future__ import annotations
 
 import json
-import zlib
 
 from holdfast.core import fold, ids
 from holdfast.core.codec import Commit, id_of
+from holdfast.core.stream import kind_of
 from holdfast.errors import HoldfastError
 from holdfast.store.protocol import LONG_TAIL, Cursor, Fault, Store, Tail
 from holdfast.typed import Any
 from holdfast.version import __version__
+from holdfast.workspace import cache_file
 from holdfast.workspace.thread_lock import ThreadLock
 
 EVERY = LONG_TAIL
-"""Commits between two snapshots: the most that opening a stream has to fold, however long the history."""
+"""Commits between two snapshots: the most that opening a stream has to fold, however long the history. While several
+processes write at the same time, one of them saves a snapshot about once a second."""
 _RELEASE = f"{__version__}.{fold.RELEASE}.4"
 """The version of a snapshot's content and format: another one is not used."""
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -50,14 +52,15 @@ class WorkingSet:
         """The second line, until the state is requested."""
         self._pending: list[bytes | Commit] = []
         self._saved = 0
-        self._durable = False
+        self._acknowledged = 0
+        """The version of the last own commit: it is durable, with everything before it; 0 if there is none."""
         if not from_log:
             self._load()
 
     @property
     def kind(self) -> str:
         """The kind of stream: session, project or user."""
-        return "session" if self._stream.startswith("sessions/") else self._stream.split("/")[0].rstrip("s")
+        return kind_of(self._stream)
 
     @property
     def note(self) -> str:
@@ -101,7 +104,7 @@ class WorkingSet:
 
     def _start_over(self) -> None:
         """Reset: the next read is of the whole stream."""
-        self.version = self._saved = 0
+        self.version = self._saved = self._acknowledged = 0
         self.head = self.verified = ids.ZERO
         self.cursor, self.faults = None, ()
         self._state, self._top, self._body, self._pending = None, {}, b"", []
@@ -127,6 +130,11 @@ class WorkingSet:
         """Whether the session is archived, as far as it is folded: pending commits are usually our own last one."""
         return bool((self._state or self._top).get("archived"))
 
+    def is_durable(self, version: int, head: str) -> bool:
+        """Whether these are the first ``version`` commits that this handle knows, and all of them are durable."""
+        with self.lock:
+            return version == self.version <= max(self._acknowledged, self._saved) and head == self.head
+
     def refresh(self) -> None:
         """Fold all new commits."""
         with self.lock:
@@ -149,23 +157,21 @@ class WorkingSet:
         if tail.restarted:
             state = fold.fold(fold.blank(self.kind), tail.lines)
             self._state, self._top, self._body, self._pending, self._saved = state, {}, b"", [], 0
+            self._acknowledged = tail.version if self._acknowledged else 0  # a whole stream is durable
             self.verified = ids.ZERO
         elif tail.lines:
             self._pending += tail.lines
-            self._durable = False
         self.version, self.head = tail.version, tail.head
         self.cursor, self.faults = tail.cursor, tail.faults
         return tail.restarted
 
     def took(self, commit: Commit, cursor: Cursor, version: int) -> None:
         """Add the commit that was just appended after everything folded so far. Without a cursor there are unread
-        commits before it: they are read when the state is requested, or all together for a snapshot."""
+        commits before it: they are read when the state is requested, or when this process writes the views."""
         if cursor is None:
-            if version % EVERY == 0:
-                self.refresh()
             return
         self._pending += [commit]  # no calls after this: an interrupt sees all of it or nothing
-        self._durable = True
+        self._acknowledged = version
         self.version, self.head, self.cursor = version, commit.id, cursor
         if version % EVERY == 0:  # of all writers, only this commit's saves a snapshot
             self.save()
@@ -176,7 +182,7 @@ class WorkingSet:
         Only after an own commit: it is acknowledged, and one sync covers all before it (I6).
         """
         with self.lock:
-            if self._durable and self.version > self._saved:
+            if self._acknowledged == self.version > self._saved:
                 self.save()
 
     def save(self) -> None:
@@ -202,10 +208,8 @@ class WorkingSet:
             self._put(self._top, self._body or _encode(self._state).encode())
 
     def _put(self, top: dict[str, Any], state: bytes) -> None:
-        # Compressed, the snapshot of a small session takes one block of the disk and not two.
-        body = zlib.compress(b"\n".join([_encode(top).encode(), state]), 1)
         try:
-            self._store.put(self.note, b"%08x %s" % (zlib.crc32(body), body))
+            self._store.put(self.note, cache_file.pack(top, state))
         except HoldfastError:
             pass  # only a cache, often of an acknowledged commit: no reason to fail
 
@@ -230,15 +234,5 @@ class WorkingSet:
 
     def _stored(self) -> tuple[dict[str, Any], bytes] | None:
         """The two lines of the stored snapshot; None if there is none that can be used."""
-        note = self._store.get(self.note)
-        if note is None:
-            return None
-        body = note[9:]
-        try:
-            if int(note[:8], 16) != zlib.crc32(body):
-                return None
-            line, _, state = zlib.decompress(body).partition(b"\n")
-            top = json.loads(line)
-            return (top, state) if top["release"] == _RELEASE and top["version"] > 0 else None
-        except (ValueError, KeyError, zlib.error):
-            return None
+        found = cache_file.unpack(self._store.get(self.note))
+        return found if found and found[0]["release"] == _RELEASE and found[0]["version"] > 0 else None

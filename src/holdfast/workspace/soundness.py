@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from holdfast.core import validation
 from holdfast.errors import HoldfastError
-from holdfast.store.faults import ACCEPTED, LOST_COMMITS, REGENERATED, WRONG_STATE
+from holdfast.store import forked
+from holdfast.store.faults import ACCEPTED, LOST_COMMITS, REGENERATED, REPEATED_NUMBER, WRONG_STATE
 from holdfast.store.protocol import Fault, git_backed
 from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.views.state_json import contract
@@ -23,10 +25,51 @@ if TYPE_CHECKING:
 
 def check(workspace: Workspace, *, fix: bool = False) -> list[Fault]:
     """Every saved state that differs from its log; with ``fix``, it is rebuilt from the log."""
-    faults: list[Fault] = []
-    for stream in workspace.store.streams():
-        faults += _check(workspace, stream, fix)
-    return faults
+
+    def look(streams: list[str]) -> list[Fault]:
+        return [
+            fault
+            for stream in streams
+            for fault in (*_check(workspace, stream, fix), *_repeated_numbers(workspace, stream))
+        ]
+
+    streams = workspace.store.streams()
+    return forked.over_streams("Comparing the state of", streams, look, writes=fix)
+
+
+_NUMBERED = frozenset(
+    [
+        *("backlog.added", "blocker.added", "decision.made", "error.met", "fact.added", "handoff.made"),
+        *(
+            "legal.reviewed",
+            "loop.added",
+            "next.added",
+            "order.given",
+            "plan.proposed",
+            "risk.added",
+            "task.added",
+        ),
+    ]
+)
+"""Events that give a number to something new."""
+
+
+def _repeated_numbers(workspace: Workspace, stream: str) -> list[Fault]:
+    """Numbers that several commits gave to something new: no writer does that, two copies of one do."""
+    given: dict[str, int] = {}
+    try:
+        for commit in validation.commits_in(workspace.store.read(stream).lines):
+            for event in commit.events:
+                if event.type in _NUMBERED:
+                    number = str(event.data["id"])
+                    given[number] = given.get(number, 0) + 1
+    except HoldfastError:
+        return []  # the store's own check reports unreadable lines
+    return [
+        Fault(REPEATED_NUMBER, stream, stream, {"id": number, "commits": count}, harmless=True)
+        for number, count in given.items()
+        if count > 1
+    ]
 
 
 def _check(workspace: Workspace, stream: str, fix: bool) -> list[Fault]:
@@ -79,9 +122,14 @@ def restore_all_lost(workspace: Workspace) -> list[Fault]:
 
 
 def _agree(saved: WorkingSet, folded: WorkingSet) -> bool:
-    if folded.kind == "session" and _plain(saved.shown) != _plain(contract(folded.state)):
+    if folded.kind == "session" and not _are_same(saved.shown, contract(folded.state)):
         return False
-    return bool(_plain(saved.state) == _plain(folded.state))
+    return _are_same(saved.state, folded.state)
+
+
+def _are_same(one: Any, other: Any) -> bool:
+    """Whether two values are the same as JSON."""
+    return bool(one == other or _plain(one) == _plain(other))
 
 
 def _plain(value: Any) -> Any:

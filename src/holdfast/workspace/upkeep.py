@@ -8,9 +8,10 @@ from holdfast.core import concepts, contested, timestamps
 from holdfast.core.text import one_line
 from holdfast.errors import Conflict, HoldfastError, Refused, Usage
 from holdfast.store.protocol import archive_of
+from holdfast.workspace import pointer
 from holdfast.workspace.clock import wall_clock
 from holdfast.workspace.session import Session
-from holdfast.workspace.workspace import POINTER, Workspace
+from holdfast.workspace.workspace import Workspace
 
 DAY = 86_400_000
 
@@ -53,7 +54,7 @@ def archive(workspace: Workspace, name: str | None = None) -> Session:
     here = f"{session.user}/{session.id}"
     try:
         if workspace.current() == here:
-            workspace.store.put(POINTER, None)
+            pointer.remove(workspace.store)
         engine = archive_of(workspace.store)
         if engine is not None:
             engine.archive(session.stream)
@@ -139,7 +140,7 @@ def _removed(workspace: Workspace, kept: ArchivedSession) -> bool:
     except Conflict:
         return False
     if workspace.current() == f"{kept.user}/{kept.session}":
-        workspace.store.put(POINTER, None)
+        pointer.remove(workspace.store)
     return True
 
 

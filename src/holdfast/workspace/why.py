@@ -21,6 +21,7 @@ Entry = dict[str, Any]
 GIT_COMMITS = 20
 ANCHORED, MENTIONED = "anchored", "names it"
 _RECORDS = ("decision", "error", "fact")
+_LINK = b'"git.committed"'
 
 
 def why(workspace: Workspace, text: str) -> Entry:
@@ -32,14 +33,18 @@ def why(workspace: Workspace, text: str) -> Entry:
     span = named.get("lines")
     records: list[Entry] = []
     sessions: dict[str, set[str]] = {}
+    commits = _commits(workspace, path, span[0] if span else None)
     for stream in _streams(workspace):
-        if not _names(workspace, stream, path):
+        lines = _lines_about(workspace, stream, path)
+        name = f"{owner(stream)}/{last_part(stream)}"
+        for commit in _linked(lines, commits):
+            commit["sessions"] = sorted({*commit["sessions"], name})
+        if not _names(path, lines):
             continue
         found, refers = _in_stream(workspace, stream, path, span)
         records += found
         if refers and owner(stream):
-            sessions.setdefault(f"{owner(stream)}/{last_part(stream)}", set()).add("refers to it")
-    commits = _commits(workspace, path, span[0] if span else None)
+            sessions.setdefault(name, set()).add("refers to it")
     for commit in commits:
         for name in commit["sessions"]:
             sessions.setdefault(name, set()).add("committed with it")
@@ -61,10 +66,25 @@ def _streams(workspace: Workspace) -> list[str]:
     return sorted(streams | (set(archive.archived()) if archive is not None else set()))
 
 
-def _names(workspace: Workspace, stream: str, path: str) -> bool:
-    """Whether any commit of a stream has the path in it, without parsing its lines."""
-    wanted = json.dumps(path, ensure_ascii=False)[1:-1].encode()
-    return any(wanted in line for line in workspace.store.read(stream, None).lines)
+def _lines_about(workspace: Workspace, stream: str, path: str) -> list[bytes]:
+    """The commits of a stream that have the path in them or link git commits, without parsing them."""
+    wanted = _as_stored(path)
+    return [line for line in workspace.store.read(stream, None).lines if wanted in line or _LINK in line]
+
+
+def _as_stored(path: str) -> bytes:
+    return json.dumps(path, ensure_ascii=False)[1:-1].encode()
+
+
+def _names(path: str, lines: list[bytes]) -> bool:
+    wanted = _as_stored(path)
+    return any(wanted in line for line in lines)
+
+
+def _linked(lines: list[bytes], commits: list[Entry]) -> list[Entry]:
+    """The git commits that were linked to the session of these lines when they were made."""
+    linking = [line for line in lines if _LINK in line]
+    return [commit for commit in commits if any(commit["commit"].encode() in line for line in linking)]
 
 
 def _in_stream(

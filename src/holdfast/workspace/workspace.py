@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Mapping
 
 from holdfast.core import codec, concepts, ids, timestamps, validation
 from holdfast.core.hashing import blake2b
 from holdfast.core.ids import checked_name
 from holdfast.core.stream import PROJECT, last_part, owner, session_stream, user_stream
 from holdfast.core.text import NAME_CAP, checked_text
+from holdfast.core.upcast import Upcasters
 from holdfast.errors import Hint, HoldfastError, InvalidName, NoSession, NotFound, Refused, Use
 from holdfast.store.protocol import (
     AppendContext,
@@ -25,23 +24,25 @@ from holdfast.store.protocol import (
 )
 from holdfast.store.url import file_path, is_url, open_store
 from holdfast.typed import TYPE_CHECKING, Any, Self
-from holdfast.workspace import discovery, publish, secrets_filter
+from holdfast.workspace import discovery, pointer, publish, secrets_filter
 from holdfast.workspace.clock import wall_clock
 from holdfast.workspace.handle import Handle
 from holdfast.workspace.session import Session
-from holdfast.workspace.thread_lock import ThreadLock
+from holdfast.workspace.view_writer import ViewWriter
 
 if TYPE_CHECKING:
     from holdfast.index.index import Index
     from holdfast.workspace.attachments import Attachments
     from holdfast.workspace.choose import Choice
     from holdfast.workspace.discovery import Surroundings
-    from holdfast.workspace.models import Decided, SearchResult, Unsettled
+    from holdfast.workspace.models import Decided, JsonObject, SearchResult, Unsettled
     from holdfast.workspace.person import Person
+    from holdfast.workspace.pointer import Pointer
     from holdfast.workspace.presence import Lease, Presence
     from holdfast.workspace.project import Project
 
-POINTER = "local/current"
+LATEST = "latest"
+"""Stands for the newest unfinished session wherever a session can be named."""
 SALT = "local/salt"
 HOOK_LOG = "local/hooks.log"
 _ELSEWHERE = Hint(
@@ -52,13 +53,6 @@ _ELSEWHERE = Hint(
     Use("heal"),
     " recovers.",
 )
-
-
-@lru_cache(maxsize=8)  # a server asks before every call
-def _pointed_to(note: bytes | None) -> str | None:
-    """The session that a clone's pointer names; None if none."""
-    name = (note or b"").decode("utf-8", "replace").strip()
-    return name if ids.is_session_id(name.rpartition("/")[2]) else None
 
 
 def open_workspace(
@@ -129,12 +123,9 @@ class Workspace:
         """The stream of the last commit of this process; empty if there is none."""
         actor = secrets_filter.passed_value(self, checked_text(by, "actor", cap=NAME_CAP), "actor")[0]
         self._by = validation.without_controls(str(actor))
-        self._stale: dict[str, Handle] = {}
-        self._published = 0
-        self._publishing = ThreadLock()
-        """Held by the thread that writes views. Acquired before the locks of working sets."""
+        self.views = ViewWriter(self)
+        self.upcasters = Upcasters()
         self._presence: Presence | None = None
-        self._faults: list[Fault] = []
         self._index: Index | None = None
 
     @property
@@ -159,11 +150,13 @@ class Workspace:
         *,
         phases: list[str] | None = None,
         transitions: dict[str, list[str]] | None = None,
+        previous: str | None = None,
         op: str | None = None,
     ) -> Session:
         """Start a session, and make it the current one.
 
-        ``phases`` are entered in order, or as ``transitions`` allow (see ``Session.declare_phases``).
+        ``phases`` are entered in order, or as ``transitions`` allow (see ``Session.declare_phases``). ``previous``
+        names the session that it follows.
         """
         # The same op gives the same id, so a repeated start finds the session that the first one created.
         seed = (
@@ -178,7 +171,7 @@ class Workspace:
         session = Session(self, session_stream(self.user, name))
 
         def begin(state: dict[str, Any], mint: Any) -> list[codec.Event]:
-            events = concepts.session.start(state, name, self.user, goal)
+            events = concepts.session.start(state, name, self.user, goal, previous)
             return events + (concepts.phase.declare(state, phases, transitions) if phases else [])
 
         session.commit(begin, op=op)
@@ -188,12 +181,18 @@ class Workspace:
     def make_current(self, session: Session, done: str) -> None:
         """Internal: have the pointer lead to a session that was ``done`` just now; that is stored, whatever happens."""
         try:
-            self.store.put(POINTER, f"{session.user}/{session.id}\n".encode())
+            self._point_to(session)
         except HoldfastError as error:
             raise error.after(
                 f"{done} {session.user}/{session.id}, but it could not be made the current session:",
                 Hint(Use("switch", session=f"{session.user}/{session.id}"), " makes it current."),
             ) from error
+
+    def _point_to(self, session: Session) -> None:
+        """Point to a session, and bind the conversation that this process runs in. A hook binds its own."""
+        from holdfast.workspace.conversations import joined
+
+        pointer.write(self.store, session, chosen=self.channel != "hook" and not joined(self, session))
 
     def _salt(self) -> bytes:
         """Bytes unique to this clone: two clones that start under one op must not create the same session.
@@ -225,6 +224,7 @@ class Workspace:
         """A session by name, or the current one: HOLDFAST_SESSION, else the one that was started or switched to last.
 
         A name is ``user/id`` (what ``sessions`` returns and ``Session.name`` is), an id, or an unambiguous prefix.
+        ``latest`` is the unfinished session of anybody that was written to last.
         """
         wanted = name or os.environ.get("HOLDFAST_SESSION") or self.current()
         if wanted is None:
@@ -264,30 +264,33 @@ class Workspace:
 
         return pick(self)
 
-    def for_host(self, host: str, host_session: str) -> Choice:
-        """Internal: the session that an agent host's own session works on; for a new one, what ``pick`` finds."""
-        from holdfast.workspace.choose import for_host
-
-        return for_host(self, host, host_session)
-
-    def bind_host(self, host: str, host_session: str, session: Session) -> None:
-        """Internal: store that an agent host's own session works on ``session``."""
-        from holdfast.workspace.choose import bind
-
-        bind(self, host, host_session, session)
-
     def current(self) -> str | None:
-        """The name of the current session, if there is one."""
-        return _pointed_to(self.store.get(POINTER))
+        """The name of the current session, if there is one: that of the agent's conversation in which this process
+        runs, else the one of this worktree."""
+        if self.channel != "hook":
+            from holdfast.workspace.conversations import current
+
+            if (found := current(self)) is not None:
+                return found
+        return self.pointer.session
+
+    @property
+    def pointer(self) -> Pointer:
+        """Internal: the session that was started or switched to last in this worktree."""
+        return pointer.read(self.store)
 
     def switch(self, name: str) -> Session:
         """Make another session the current one."""
         session = self._find(name)
-        self.store.put(POINTER, f"{session.user}/{session.id}\n".encode())
+        self._point_to(session)
         return session
 
     def _find(self, name: str) -> Session:
-        """The session given as ``id``, ``user/id``, or an unambiguous prefix of an id or of its random part."""
+        """The session given as ``id``, ``user/id``, a unique prefix of an id or of its random part, or ``latest``."""
+        if name == LATEST:
+            from holdfast.workspace.choose import latest
+
+            return latest(self)
         user, _, wanted = name.rpartition("/")
         if ids.is_session_id(wanted):
             session = Session(self, session_stream(user or self.user, wanted))
@@ -373,6 +376,16 @@ class Workspace:
             self._index = Index(self.store, wall_clock)
         return self._index
 
+    def upcast(
+        self, event_type: str, version: int, lift: Callable[[JsonObject], Mapping[str, object]]
+    ) -> None:
+        """Register how the data of a program's own event (``x.…``) of ``version`` becomes that of the next version.
+
+        From then on ``record`` writes the newest version, and projections see only that one. Stored events are never
+        changed. Register all of them right after opening, in the order of their versions, from 1.
+        """
+        self.upcasters.add(event_type, version, lift)
+
     def search(
         self,
         words: str = "",
@@ -386,12 +399,14 @@ class Workspace:
         status: str | None = None,
         path: str | None = None,
         limit: int = 20,
+        semantic: bool | None = None,
     ) -> SearchResult:
         """The best matches over all sessions, live and archived, the project and its users.
 
         All words must be there, whole or as the beginning of a word; "quoted words" in this order. ``kind`` is one or
         several of decision, task, note, fact and so on; ``since`` and ``until`` are timestamps or ages such as 7d;
-        ``path`` is a file that the text names.
+        ``path`` is a file that the text names. ``semantic`` ranks by meaning too (extra ``holdfast[semantic]``); if it
+        is None, that is done if no text has all words, the extra is installed, and HOLDFAST_SEARCH is not ``words``.
         """
         from holdfast.workspace.searching import find, result_of
 
@@ -407,6 +422,7 @@ class Workspace:
             status=status,
             path=path,
             limit=limit,
+            semantic=semantic,
         )
         return result_of(found)
 
@@ -415,7 +431,7 @@ class Workspace:
 
         Each says whether it looks done, by what its ``done_when`` names.
         """
-        from holdfast.workspace.conditions import judged
+        from holdfast.workspace.conditions import evaluated
         from holdfast.workspace.entries import unsettled
         from holdfast.workspace.model_builders import build
         from holdfast.workspace.models import Decision, Unsettled
@@ -427,7 +443,7 @@ class Workspace:
                 status=entry["status"],
                 seen=entry["seen"],
             )
-            for entry in judged(self, unsettled(self))
+            for entry in evaluated(self, unsettled(self))
         ]
 
     def decisions(
@@ -445,7 +461,7 @@ class Workspace:
         ``status`` is ``unsettled``, ``settled`` (failed ones too), ``failed`` or ``choice``; ``since`` and ``until``
         are times in ISO 8601 (UTC) or spans back from now (``7d``); ``text`` is in any case.
         """
-        from holdfast.workspace.decision_list import Wanted, decisions
+        from holdfast.workspace.decision_list import Wanted, complete
         from holdfast.workspace.model_builders import build
         from holdfast.workspace.models import Decided, Decision
 
@@ -463,7 +479,7 @@ class Workspace:
                 session=f"{entry['user']}/{entry['session']}" if entry["user"] else "",
                 decision=build(Decision, entry),
             )
-            for entry in decisions(self, wanted)[0]
+            for entry in complete(self, wanted)
         ]
 
     def doctor(self, *, fix: bool = False) -> list[Fault]:
@@ -502,63 +518,24 @@ class Workspace:
     # -- views --------------------------------------------------------------------------------------------
 
     def changed(self, handle: Handle) -> None:
-        """Internal: a commit was written. Its views are regenerated at most once a second, and on close."""
+        """Internal: a commit was written. Its views are regenerated about once a second, by one of the processes that
+        write to the session, and on close."""
         self.written = handle.stream
-        self._stale[handle.stream] = handle
         if self.new_key is not None:
             secrets_filter.keep_key(self)
-        now = time.monotonic_ns()
-        if now - self._published <= 1_000_000_000 or not self._publishing.try_acquire():
-            return  # too soon, or another thread is writing views: the next commit or ``close`` writes these
-        try:
-            if self._published:
-                self.publish()
-            self._published = now
-        finally:
-            self._publishing.release()
+        self.views.changed(handle)
 
     def touch(self, handle: Handle) -> None:
         """Internal: have the next ``publish`` check a session's views, even if nothing was committed."""
-        self._stale[handle.stream] = handle
+        self.views.touch(handle)
 
     def report(self, fault: Fault) -> None:
         """Internal: have the next ``publish`` report a fault that did not make its command fail."""
-        self._faults.append(fault)
+        self.views.report(fault)
 
     def publish(self) -> list[Fault]:
         """Write the views of every changed session; returns the faults found."""
-        with self._publishing:
-            return self._publish()
-
-    def _publish(self) -> list[Fault]:
-        found, self._faults = self._faults, []
-        while self._stale:
-            _, handle = self._stale.popitem()
-            try:
-                with handle.lock:
-                    if isinstance(handle, Session):
-                        found += publish.publish(handle)
-                    handle.settle_down()
-                self._mirror(handle.stream)
-            except HoldfastError as error:
-                from holdfast.store.faults import UNWRITTEN_VIEW
-
-                # The commit is stored and acknowledged; a view that cannot be written must not deny that.
-                data = {"problem": error.message}
-                found.append(Fault(UNWRITTEN_VIEW, handle.stream, handle.stream, data, harmless=True))
-        return found + self._heal_page()
-
-    def _heal_page(self) -> list[Fault]:
-        if publish.merged_page(self.where) is None:
-            return []
-        from holdfast.workspace.heal_pages import heal_merged
-
-        return heal_merged(self, fix=True)
-
-    def _mirror(self, stream: str) -> None:
-        store = git_backed(self.store)
-        if store is not None:
-            store.mirror(stream)
+        return self.views.write()
 
     def close(self) -> None:
         """Write the views of changed sessions, and close the store."""

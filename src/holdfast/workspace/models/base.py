@@ -23,6 +23,14 @@ class Event:
     data: JsonObject
     version: int
     """Version of the data's format."""
+    at: datetime
+    """When it was recorded."""
+    by: str
+    """The actor who recorded it."""
+    origin: str
+    """``human``, ``agent``, ``tool`` or ``import``."""
+    commit: str
+    """The id of the commit that it is part of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,8 @@ class Hit:
     """The part of the text around the first match, on one line."""
     marks: tuple[tuple[int, int], ...]
     """Where the snippet matches: start and end of each match."""
+    places: tuple[str, ...] = ()
+    """What it is about, and what became of that: ``src/db.py:40-60 (moved to 52-72)``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +42,11 @@ class SearchResult:
     """How many match; if ``more``, at least so many."""
     more: bool
     some: bool
-    """No text has all words; these have some of them."""
+    """No text has all words; these have some of them, or are near in meaning."""
+    ranking: str
+    """``words``, or ``hybrid``: by words and meaning."""
+    without: int
+    """Texts that could only be ranked by words, because another process is making their vectors."""
     commits: int
     """Commits that were looked at."""
     sessions: int

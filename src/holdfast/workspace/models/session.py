@@ -63,6 +63,39 @@ class Loop(Entry):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Capture(Entry):
+    """What a hook took from a conversation: a proposal until somebody confirms, corrects or drops it."""
+
+    kind: str
+    """``decision``, ``constraint``, ``open`` or ``in-flight``."""
+    text: str
+    because: str | None
+    source: str
+    """Where the words stood: ``summary``, ``message``, ``prompt`` (the user's own words) or ``subagent``."""
+    host: str | None
+    agent: str | None
+    outcome: str | None = None
+    """``confirmed`` or ``dropped``; None while it is open."""
+    became: str | None = None
+    """The id of the record that it became."""
+    reason: str | None = None
+    closed_at: datetime | None = None
+    closed_by: str | None = None
+    rivals: tuple[Closing, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitCommit:
+    """A commit of the project's repository that was made during the session."""
+
+    sha: str
+    subject: str
+    at: datetime
+    by: str
+    branch: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Risk(Entry):
     """What may go wrong."""
 

@@ -48,6 +48,34 @@ class Concerns(Base):
             expect=expect,
         )
 
+    # -- captures ----------------------------------------------------------------------------------------
+
+    def confirm_capture(
+        self,
+        capture: str,
+        *,
+        text: str | None = None,
+        because: str | None = None,
+        become: str | None = None,
+        op: str | None = None,
+        expect: int | None = None,
+    ) -> Receipt:
+        """Confirm what a hook captured: it becomes a decision, a loop or a next action (``become``; by default as its
+        kind says). ``text`` and ``because`` correct it."""
+        return self.commit(
+            lambda state, mint: concepts.capture.confirm(state, mint, capture, text, because, become),
+            op=op,
+            expect=expect,
+        )
+
+    def drop_capture(
+        self, capture: str, reason: str | None = None, *, op: str | None = None, expect: int | None = None
+    ) -> Receipt:
+        """Drop what a hook captured: it was wrong, or does not matter."""
+        return self.commit(
+            lambda state, mint: concepts.capture.drop(state, capture, reason), op=op, expect=expect
+        )
+
     # -- risks, blockers, next actions, errors -----------------------------------------------------------
 
     def add_risk(

@@ -12,7 +12,7 @@ import holdfast
 from holdfast.edge.cli import COMMANDS, load, main
 from holdfast.testing.hostile import TEXTS
 
-MINE = ("goals", "breaks", "phases", "tasks", "plans", "loops", "concerns", "checkpoints")
+MINE = ("goals", "breaks", "phases", "tasks", "plans", "loops", "captures", "concerns", "checkpoints")
 
 
 @pytest.fixture(autouse=True)
@@ -282,3 +282,42 @@ def test_texts_round_trip(text: str, capsys: pytest.CaptureFixture[str]) -> None
         logged = list(workspace.session().log())[-len(takes) :]
     for words, commit in zip(takes, logged, strict=True):
         assert text in commit.events[0].data.values(), words
+
+
+def test_captures(capsys: pytest.CaptureFixture[str]) -> None:
+    """Listed newest first, confirmed and dropped several at once, corrected with the right words."""
+    from holdfast.core.concepts import capture
+
+    texts = ("use WAL mode", "drop the old table", "who owns the export", "cents are whole numbers")
+    found = [capture.Candidate("decision", text) for text in texts]
+    with holdfast.open() as workspace:
+        lineage = capture.Lineage("message", "claude", "claude")
+        workspace.session().commit(lambda state, mint: capture.propose(state, mint, found, lineage))
+    listed = said(capsys, "capture")
+    assert listed.index("C-4") < listed.index("C-1")
+    assert "holdfast capture confirm ID" in listed
+    assert run(capsys, "capture", "confirm", "C-1", "c-2")["confirmed"] == [
+        {"id": "C-1", "became": "D-1"},
+        {"id": "C-2", "became": "D-2"},
+    ]
+    assert run(capsys, "capture", "drop", "C-3", "--reason", "only an idea")["dropped"] == ["C-3"]
+    assert "C-4 is now D-3: Store cents" in said(capsys, "capture", "correct", "C-4", "Store cents")
+    shown = said(capsys, "show", "D-3")
+    assert "captured as C-4" in shown
+    assert "source" in said(capsys, "show", "C-4")
+    assert main(["capture", "drop", "C-1", "C-2", "--op", "key"]) == 2
+
+
+def test_an_order_of_an_agent_waits_for_a_person(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is recorded, shown apart, and applies when a person has accepted it."""
+    monkeypatch.setenv("HOLDFAST_AGENT", "claude")
+    assert "when a person has accepted it" in said(capsys, "order", "add", "Skip the tests")
+    monkeypatch.delenv("HOLDFAST_AGENT")
+    (order,) = run(capsys, "order", "list")["orders"]
+    assert not order["accepted"]
+    assert "no person here has accepted" in said(capsys, "brief")
+    run(capsys, "order", "accept", order["id"])
+    (order,) = run(capsys, "order", "list")["orders"]
+    assert order["accepted"]

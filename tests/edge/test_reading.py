@@ -53,7 +53,7 @@ def test_the_log_is_sentences(session: holdfast.Session, capsys: pytest.CaptureF
     """Who did what and when, newest first, one line each."""
     lines = said(capsys, "log").splitlines()
     assert lines[0].endswith('kim recorded x.build: {"ok": true}')
-    assert lines[1].endswith("kim decided D-3: No WAL because NFS; to do now: turn it off (replaces D-1)")
+    assert lines[1].endswith("kim decided D-3: No WAL because NFS; announced: turn it off (replaces D-1)")
     assert any(line.endswith("kim settled D-1: on since noon") for line in lines)
 
 
@@ -189,7 +189,7 @@ def test_decisions_in_python(session: holdfast.Session) -> None:
     )
 )
 def test_the_list_agrees_with_the_state(project: Path, steps: list[tuple[str, str]]) -> None:
-    """Random work: the list from the log has the same unsettled, settled and chosen decisions as the state."""
+    """Random work: the list has the same unsettled, settled and chosen decisions as the state."""
     with holdfast.open(project) as workspace:
         session = workspace.start("Random")
         for step, text in steps:
@@ -208,7 +208,7 @@ def test_the_list_agrees_with_the_state(project: Path, steps: list[tuple[str, st
             except (Refused, holdfast.NotFound):
                 pass
         state = session.state["decisions"]
-        found, _ = decisions(workspace, Wanted(stream=session.stream))
+        found = decisions(workspace, Wanted(stream=session.stream)).entries
     assert len(found) == state["made"]
     assert {entry["id"] for entry in found if entry["status"] == "unsettled"} == set(state["open"])
     for kept in (*state["open"].values(), *state["closed"]):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +84,19 @@ def call(monkeypatch: pytest.MonkeyPatch) -> Iterator[Call]:
         return answered([host, event])
 
     return act
+
+
+@contextmanager
+def own_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """Within the scope, hooks are called by a host with a process of its own, which ends with it."""
+    process = subprocess.Popen(["sleep", "1000"])
+    try:
+        with monkeypatch.context() as patch:
+            patch.setenv("HOLDFAST_PID", str(process.pid))
+            yield process.pid
+    finally:
+        process.kill()
+        process.wait()
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,10 +15,22 @@ import pytest
 import holdfast
 from holdfast.edge.cli import main
 
-from .conftest import ASKED_AS, FOLDERS, PAYLOADS, Call, context, errors, event_of, fixture, names, state
+from .conftest import (
+    ASKED_AS,
+    FOLDERS,
+    PAYLOADS,
+    Call,
+    context,
+    errors,
+    event_of,
+    fixture,
+    names,
+    own_process,
+    state,
+)
 
 BRIEFED = {
-    "claude": {"SessionStart"},
+    "claude": {"SessionStart", "SubagentStart"},
     "codex": {"SessionStart"},
     "gemini": {"SessionStart"},
     "copilot": {"sessionStart"},
@@ -62,13 +75,16 @@ def test_every_recorded_payload(folder: str, name: str, started: Path, call: Cal
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_a_whole_day(folder: str, project: Path, call: Call) -> None:
+def test_a_whole_day(folder: str, project: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """The recorded sequence of a host makes one session with the prompt, the file and the failure."""
     order = json.loads((PAYLOADS / folder / "sequence.json").read_text())
     (project / "made.txt").write_text("two\n")
     for names_ in order.values():
-        for name in names_:
-            call(ASKED_AS.get(folder, folder), fixture(folder, name, project), event_of(name))
+        with own_process(monkeypatch):  # each step is one run of the host
+            for name in names_:
+                # A payload was recorded once, in whichever conversation it came first.
+                text = re.sub(r"ses_0+[1-9]", "ses_1", json.dumps(fixture(folder, name, project)))
+                call(ASKED_AS.get(folder, folder), json.loads(text), event_of(name))
     assert errors(project) == ""
     with holdfast.open() as workspace:
         assert len(workspace.sessions()) == 1

@@ -17,7 +17,19 @@ import holdfast
 from holdfast.edge.hooks.delivery_log import line_digest
 from holdfast.edge.hooks.hosts import NAMES, load
 
-from .conftest import ASKED_AS, DIALECTS, FOLDERS, Call, context, errors, event_of, fixture, names, state
+from .conftest import (
+    ASKED_AS,
+    DIALECTS,
+    FOLDERS,
+    Call,
+    context,
+    errors,
+    event_of,
+    fixture,
+    names,
+    own_process,
+    state,
+)
 
 
 def commits() -> int:
@@ -194,30 +206,43 @@ def test_events_before_the_start(project: Path, call: Call) -> None:
 
 
 def test_conversations_find_their_session(project: Path, call: Call) -> None:
-    """Resumed, forked and cleared conversations continue the session; one that was away resumes its own."""
+    """Resumed and forked conversations continue the session; one that its own agent moved to another goes on there."""
     call("claude", claude(project, "UserPromptSubmit", "one", prompt="Fix the build", prompt_id="1"))
     with holdfast.open() as workspace:
         first = workspace.session().id
-    for session, source in (("one", "resume"), ("two", "fork"), ("three", "clear"), ("one", "compact")):
+    for session, source in (("one", "resume"), ("two", "fork"), ("three", "startup"), ("one", "compact")):
         said = context("claude", call("claude", claude(project, "SessionStart", session, source=source)))
         assert first in said
     with holdfast.open() as workspace:
         second = workspace.start("Something else").id
     said = context("claude", call("claude", claude(project, "SessionStart", "one", source="resume")))
-    assert second in said, "somebody has just begun other work here"
+    assert second in said, "the agent of the conversation has begun other work"
 
 
 def test_a_conversation_that_was_away(project: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """Days later the pointer is elsewhere: a resumed conversation still finds its own session, and commands follow."""
-    call("claude", claude(project, "UserPromptSubmit", "one", prompt="Fix the build", prompt_id="1"))
+    with own_process(monkeypatch):
+        call("claude", claude(project, "UserPromptSubmit", "one", prompt="Fix the build", prompt_id="1"))
+    (project / ".state" / "config.toml").write_text('[sessions]\naway = "0m"\n')
     with holdfast.open() as workspace:
         first = workspace.session().id
         workspace.start("Something else")
-    monkeypatch.setattr("holdfast.edge.hooks.handler.AWAY_MS", 0)
-    said = context("claude", call("claude", claude(project, "SessionStart", "one", source="resume")))
-    assert first in said
+    with own_process(monkeypatch):
+        said = context("claude", call("claude", claude(project, "SessionStart", "one", source="resume")))
+        assert first in said
+        with holdfast.open() as workspace:
+            assert workspace.session().id == first
+
+
+def test_a_conversation_follows_a_choice(project: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody chooses another session in a terminal during a conversation: it goes on there."""
+    with own_process(monkeypatch):
+        call("claude", claude(project, "UserPromptSubmit", "one", prompt="Fix the build", prompt_id="1"))
     with holdfast.open() as workspace:
-        assert workspace.session().id == first
+        second = workspace.start("Something else").id
+    with own_process(monkeypatch):
+        said = context("claude", call("claude", claude(project, "SessionStart", "one", source="resume")))
+        assert second in said
 
 
 def test_an_archived_session_is_left_alone(started: Path, call: Call) -> None:
@@ -246,7 +271,7 @@ def test_a_checkpoint_of_an_agent_survives(started: Path, call: Call) -> None:
             claude(started, "PostCompact", trigger="auto", prompt_id=f"p{number}", compact_summary="s"),
         )
     found = state()
-    assert found["checkpoint"]["message"] == "Before a compaction: half done"
+    assert found["checkpoint"]["message"] == "half done"
     assert found["checkpoint"]["pending"] == ["the index"]
     assert found["checkpoint"]["instruction"] == "start at row 7"
     assert found["compactions"]["count"] == 2
@@ -474,7 +499,7 @@ def test_decisions_of_another_agent_come_with_the_next_prompt(started: Path, cal
 
 def test_orders_that_the_host_shows_are_not_repeated(started: Path, call: Call) -> None:
     """A standing order that is in the file of instructions which the host loads is not in the brief as well."""
-    with holdfast.open() as workspace:
+    with holdfast.open(origin="human") as workspace:
         workspace.project.order("Never push to main")
         workspace.project.order("Ask before deleting")
     (started / "AGENTS.md").write_text("- Never push to main\n")

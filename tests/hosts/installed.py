@@ -17,7 +17,7 @@ import holdfast
 
 from . import setup
 from .codex import Codex
-from .fake_model import FakeModel, Reply
+from .fake_model import FakeModel, Reply, ToolCall
 from .host import Host, Run, kill
 from .scenario import HOSTS, bare
 
@@ -124,7 +124,7 @@ def one_turn(at: Installed) -> Run:
 
 
 def a_missing_program(at: Installed) -> Run:
-    """Our settings on a machine without holdfast: a turn succeeds, and nobody is told of hooks that failed."""
+    """Our settings on a machine without holdfast: a turn succeeds, and no failed hook is reported."""
     (at.folder / "bin" / "holdfast").unlink()
     folders = at.host.extra_env["PATH"].split(os.pathsep)
     at.host.extra_env["PATH"] = os.pathsep.join(f for f in folders if not (Path(f) / "holdfast").exists())
@@ -206,3 +206,58 @@ def a_decision_through_mcp(at: Installed) -> None:
     assert found["registers"]["goal"]["value"].strip('"') == "DECIDE about the index"
     assert not at.complaints(), at.complaints()
     at.uninstall()
+
+
+def compaction_gives_captures(at: Installed) -> None:
+    """The summary of a forced compaction is read from where the host has it."""
+    at.decide()
+    at.host.turn("remember the tables")
+    at.model.default = Reply(text="DECISION: amounts are integers of cents BECAUSE: floats lose cents")
+    at.host.compact()
+    found = [entry["text"] for entry in at.state()["captures"]["open"].values()]
+    assert "amounts are integers of cents" in found, (found, at.complaints())
+    run = at.host.turn("go on", resume=True)
+    assert run.saw("Captured, not confirmed")
+    assert not at.complaints(), at.complaints()
+
+
+PLANS = {
+    "opencode": (
+        "todowrite",
+        {"todos": [{"content": "Parse it", "status": "in_progress", "priority": "high"}]},
+    ),
+    "gemini": ("write_todos", {"todos": [{"description": "Parse it", "status": "in_progress"}]}),
+    "copilot": (
+        "sql",
+        {
+            "description": "tasks",
+            "query": "INSERT INTO todos (id, title, status) VALUES ('a', 'Parse it', 'in_progress')",
+        },
+    ),
+}
+
+
+def plans_become_tasks(at: Installed) -> None:
+    """The model calls the host's own planning tool."""
+    name, arguments = PLANS[at.host.name]
+    at.model.on("PLAN", Reply(call=ToolCall(name, arguments)))
+    at.host.turn("PLAN the work")
+    (task,) = at.state()["tasks"]["open"].values()
+    assert (task["title"], task["status"], task["origin"]) == ("Parse it", "working", "tool")
+    assert not at.complaints(), at.complaints()
+
+
+def subagents_report(at: Installed) -> None:
+    """The model delegates; the subagent's only message is its result."""
+    at.decide()
+    given = {"description": "look", "prompt": "LOOK around", "subagent_type": "general-purpose"}
+    at.model.on("DELEGATE", Reply(call=ToolCall("Agent", given)))
+    at.model.on("LOOK", Reply(text="I chose the csv module over pandas because it is there."))
+    run = at.host.turn("DELEGATE it")
+    (message,) = [m for m in at.state()["messages"]["recent"] if m["role"] == "subagent"]
+    assert (message["by"], message["tool"]) == ("claude.general-purpose", "general-purpose")
+    looked = [request for request in run.requests if "LOOK around" in request.prompt]
+    assert any(DECISION in request.text for request in looked)
+    (found,) = at.state()["captures"]["open"].values()
+    assert found["source"] == "subagent"
+    assert not at.complaints(), at.complaints()

@@ -19,7 +19,7 @@ from .scenario import FAILING, HOSTS, Step, play, stage
 
 FOLDER = Path(__file__).with_name("payloads")
 LONGEST = 400
-MOMENT = 1767225600000
+TIMESTAMP = 1767225600000
 
 _UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 _OPENCODE_ID = re.compile(r"\b(ses|msg|prt|evt)_[0-9A-Za-z]{26}\b")
@@ -39,7 +39,7 @@ _FIXED = (
     (re.compile(r"(?<=BaseHTTP/0.6 Python/)[\d.]+"), "3"),
     (re.compile(r"\bclaude-\d+/"), "claude-0/"),
 )
-_MOMENTS = frozenset({"timestamp", "created", "updated", "completed", "start", "end", "compacting"})
+_TIMESTAMPS = frozenset({"timestamp", "created", "updated", "completed", "start", "end", "compacting"})
 _MEASURES = {
     "duration_ms": 7,
     "totalDurationMs": 7,
@@ -104,8 +104,8 @@ class Scrubber:
             return [self.value(each, key) for each in value]
         if key in _MEASURES and value is not None:
             return _MEASURES[key]
-        if key in {*_MOMENTS, "time"} and isinstance(value, int) and value > MOMENT // 2:
-            return MOMENT
+        if key in {*_TIMESTAMPS, "time"} and isinstance(value, int) and value > TIMESTAMP // 2:
+            return TIMESTAMP
         return self.text(value) if isinstance(value, str) else value
 
 

@@ -11,9 +11,12 @@ from .installed import (
     a_decision_through_mcp,
     a_killed_host,
     a_missing_program,
+    compaction_gives_captures,
     compaction_loses_nothing,
     installed,
     one_turn,
+    plans_become_tasks,
+    subagents_report,
     tools_are_captured,
 )
 
@@ -48,6 +51,26 @@ def test_compaction_loses_nothing(host: str) -> None:
     """The decision is in the next request after a forced compaction."""
     with installed(host, *HOSTS[host]) as at:
         compaction_loses_nothing(at)
+
+
+@pytest.mark.parametrize("host", ["claude", "codex"])
+def test_a_summary_becomes_proposals(host: str) -> None:
+    """What the summariser says in the fixed form is captured, and is in the next request as not confirmed."""
+    with installed(host, *HOSTS[host]) as at:
+        compaction_gives_captures(at)
+
+
+@pytest.mark.parametrize("host", ["opencode", "gemini", "copilot"])
+def test_the_hosts_own_tasks_become_ours(host: str) -> None:
+    """The planning tool of the host, called by the model."""
+    with installed(host, *HOSTS[host]) as at:
+        plans_become_tasks(at)
+
+
+def test_subagents_of_claude_code_report() -> None:
+    """A subagent has the small brief in its first request, and its result is kept under its name."""
+    with installed("claude") as at:
+        subagents_report(at)
 
 
 @each_host

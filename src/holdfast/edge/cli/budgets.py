@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from holdfast.core.concepts.budget import STRATEGIES, ZONES
+from holdfast.core.concepts.budget import STRATEGIES, ZONES, total_of
 from holdfast.edge.cli.command import Command, Output, group, nothing, on_session
 from holdfast.edge.cli.references import given_path
 from holdfast.edge.render import clean, paint, plural, table
@@ -17,13 +17,12 @@ _COLOURS = dict(zip(ZONES, ("green", "yellow", "yellow", "red"), strict=True))
 
 
 def _line(budget: dict[str, Any]) -> str:
-    if budget["total"] is None:
-        return f"{plural(budget['used'], 'token')} used. To set the total: holdfast budget set TOTAL"
-    share = budget["used"] * 100 // budget["total"]
+    total, how = total_of(budget), ", measured" if budget["measured"] else ""
+    if total is None:
+        return f"{plural(budget['used'], 'token')} used{how}. To set the total: holdfast budget set TOTAL"
+    share = budget["used"] * 100 // total
     zone = paint(budget["zone"], _COLOURS[budget["zone"]])
-    return (
-        f"{budget['used']:,} of {budget['total']:,} tokens ({share} %): {zone}. {STRATEGIES[budget['zone']]}"
-    )
+    return f"{budget['used']:,} of {total:,} tokens ({share} %{how}): {zone}. {STRATEGIES[budget['zone']]}"
 
 
 def _done(session: Session, receipt: Receipt) -> Output:
@@ -32,7 +31,8 @@ def _done(session: Session, receipt: Receipt) -> Output:
         "version": receipt.version,
         "commit": receipt.commit,
         "used": budget["used"],
-        "total": budget["total"],
+        "total": total_of(budget),
+        "measured": bool(budget["measured"]),
     }
     return Output(_line(budget), {**data, "zone": budget["zone"], "strategy": STRATEGIES[budget["zone"]]})
 

@@ -8,6 +8,7 @@ import os
 import sys
 
 from holdfast.edge.cli.command import Command, Output, allow_secret, open_here
+from holdfast.edge.cli.progress import show_checks
 from holdfast.edge.render import clean, paint
 from holdfast.errors import NoWorkspace, Usage
 from holdfast.typed import TYPE_CHECKING
@@ -69,6 +70,7 @@ def _validate(arguments: argparse.Namespace) -> Output:
     if arguments.files:
         found = [finding for path in arguments.files for finding in validate.validate_file(path)]
     else:
+        show_checks(arguments)
         with open_here(arguments) as workspace:
             found = validate.validate_workspace(workspace)
     return _reported(arguments, found, validate.RULES, "No problems found.")
@@ -219,7 +221,7 @@ COMMANDS = {
         ("holdfast validate", "holdfast validate state/session-state.json --format github"),
     ),
     "lint": Command(
-        "Find bad habits: large states, long instructions, secrets.",
+        "Find bad practice: large states, long instructions, secrets.",
         _lint_arguments,
         _lint,
         ("holdfast lint", "holdfast lint --format sarif", "holdfast lint --rules"),

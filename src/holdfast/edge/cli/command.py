@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from holdfast.workspace.workspace import Workspace
 
 
+# argparse searches the disk for translations of its own words, and imports ``locale`` for it. Our help is English.
+setattr(argparse, "_", str)  # noqa: B010 - it has no public name
+
+
 class Output(Record):
     """The output of a command."""
 
@@ -298,13 +302,17 @@ def begin() -> None:
 
 
 def open_here(arguments: argparse.Namespace) -> Workspace:
-    """The workspace that the arguments name. On the command line a person acts, unless HOLDFAST_AGENT says who."""
+    """The workspace that the arguments name. On the command line a person acts, unless HOLDFAST_AGENT says who, or an
+    agent host runs the command: then it is the agent, under the name that its hooks use."""
+    from holdfast.workspace.conversations import here
     from holdfast.workspace.workspace import open_workspace
 
     origin = "agent" if os.environ.get("HOLDFAST_AGENT") else "human"
     secrets = "allow" if getattr(arguments, "allow_secret", False) else None
     global _opened
     _opened = open_workspace(arguments.workspace, origin=origin, secrets=secrets, channel="cli")
+    if not os.environ.get("HOLDFAST_AGENT") and (found := here(_opened)) is not None:
+        _opened.by, _opened.origin = found[1]["host"], "agent"
     return _opened
 
 

@@ -18,9 +18,12 @@ from holdfast.edge.cli.command import (
 )
 from holdfast.edge.cli.references import anchor_argument, given_anchors
 from holdfast.edge.render import age, clean, paint, plural, when
-from holdfast.typed import Any
+from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.workspace.decisions import DecisionCommands
 from holdfast.workspace.entries import unsettled as unsettled_entries
+
+if TYPE_CHECKING:
+    from holdfast.workspace.decision_list import DecisionList
 
 
 def _decide_arguments(parser: argparse.ArgumentParser) -> None:
@@ -123,10 +126,10 @@ def _recover_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _recover(arguments: argparse.Namespace) -> Output:
-    from holdfast.workspace.conditions import judged
+    from holdfast.workspace.conditions import evaluated
 
     with open_here(arguments) as workspace:
-        unsettled = judged(workspace, unsettled_entries(workspace))
+        unsettled = evaluated(workspace, unsettled_entries(workspace))
     if not unsettled:
         return Output("No unsettled decisions.", {"unsettled": []})
     lines = [f"{plural(len(unsettled), 'unsettled decision')} (oldest first):", ""]
@@ -214,33 +217,39 @@ def _decisions(arguments: argparse.Namespace) -> Output:
             typed_time(arguments.until) if arguments.until else None,
             arguments.grep.lower() if arguments.grep else None,
         )
-        found, looked = decisions(workspace, wanted)
-        shown = found[: arguments.limit or None]
-        for decision in shown:
+        found = decisions(workspace, wanted, arguments.limit)
+        for decision in found.entries:
             places = standings(workspace, decision["stream"], decision)
             decision["at_places"] = [place._asdict() for place in places]
-    data = {"decisions": shown, "total": len(found), "looked_at": looked}
-    if not found:
-        many = plural(looked, "stream")
-        return Output(f"No decision matches in {many} (sessions, archive and project).", data)
-    lines = [_counted(found), ""]
-    for decision in shown:
-        lines += [*_listed(decision), ""]
-    if len(found) > len(shown):
-        lines.append(f"{len(found) - len(shown):,} more: --limit N shows them.")
-    return Output("\n".join(lines), data)
-
-
-def _counted(found: list[dict[str, Any]]) -> str:
-    """How many decisions there are, and of which kinds."""
-    kinds = [decision["status"] for decision in found]
-    counts = [
-        f"{kinds.count('unsettled'):,} unsettled" if "unsettled" in kinds else "",
-        f"{kinds.count('settled'):,} settled" if "settled" in kinds else "",
-        f"{kinds.count('failed'):,} failed" if "failed" in kinds else "",
-        plural(kinds.count("choice"), "choice") if "choice" in kinds else "",
+    missed = [
+        f"{clean(stream, 120)} could not be read: {clean(why, 200)}" for stream, why in found.unreadable
     ]
-    return f"{plural(len(found), 'decision')}, newest first: {', '.join(filter(None, counts))}"
+    data = {
+        "decisions": found.entries,
+        "total": found.total,
+        "looked_at": found.looked_at,
+        "unreadable": dict(found.unreadable),
+    }
+    if not found.total:
+        many = plural(found.looked_at, "stream")
+        nothing = f"No decision matches in {many} (sessions, archive and project)."
+        return Output("\n".join([nothing, *missed]), data)
+    lines = [_counted(found), ""]
+    for decision in found.entries:
+        lines += [*_listed(decision), ""]
+    if found.total > len(found.entries):
+        lines.append(f"{found.total - len(found.entries):,} more: --limit N shows them.")
+    return Output("\n".join([*lines, *missed]), data)
+
+
+def _counted(found: DecisionList) -> str:
+    """How many decisions there are, and of which kinds."""
+    counts = [
+        plural(found.counts[status], "choice") if status == "choice" else f"{found.counts[status]:,} {status}"
+        for status in ("unsettled", "settled", "failed", "choice")
+        if status in found.counts
+    ]
+    return f"{plural(found.total, 'decision')}, newest first: {', '.join(counts)}"
 
 
 _COLOURS = {"unsettled": "yellow", "failed": "red"}

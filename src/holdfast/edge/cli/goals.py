@@ -8,6 +8,7 @@ from holdfast.core import contested
 from holdfast.core.concepts.session import MARKS
 from holdfast.edge.cli.command import Command, Output, done, group, nothing, on_session
 from holdfast.edge.render import clean, paint
+from holdfast.views.parts import is_goal_guessed
 from holdfast.workspace.session import Session
 
 
@@ -15,8 +16,12 @@ def _show(arguments: argparse.Namespace) -> Output:
     def act(session: Session) -> Output:
         registers = session.peek().state["registers"]
         shown = {name: contested.value(registers, name) for name in ("goal", "focus", "status")}
-        lines = [f"{name.ljust(6)}  {clean(value)}" for name, value in shown.items() if value]
-        return Output("\n".join(lines) or "No goal yet.", shown)
+        guessed = is_goal_guessed(session.peek().state)
+        marks = {"goal": " (guessed)" if guessed else ""}
+        lines = [
+            f"{name.ljust(6)}  {clean(value)}{marks.get(name, '')}" for name, value in shown.items() if value
+        ]
+        return Output("\n".join(lines) or "No goal yet.", {**shown, "goal_guessed": guessed})
 
     return on_session(arguments, act, publish=False)
 

@@ -7,9 +7,13 @@ import os
 
 from holdfast.edge.cli.command import Command, Output, done, group, on_session, open_here
 from holdfast.edge.render import clean, paint, plural
-from holdfast.errors import NoSession, Usage
+from holdfast.errors import NoSession, NoWorkspace, Usage
+from holdfast.typed import TYPE_CHECKING
 from holdfast.workspace import handover
 from holdfast.workspace.session import Session
+
+if TYPE_CHECKING:
+    from holdfast.workspace.project_files import ProjectFolder
 
 
 def _handoff_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +38,11 @@ def _view_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "name", help="STATE.md, state.json, DECISIONS.md, LOOPS.md, CONTEXT.md, handoff or continue"
     )
-    parser.add_argument("--write", action="store_true", help="also write it into the session's folder")
+    parser.add_argument(
+        "--write",
+        action="store_true",
+        help="also write it: the handoff to handoff/latest.md, others to the session's folder",
+    )
 
 
 def _view(arguments: argparse.Namespace) -> Output:
@@ -57,10 +65,12 @@ def _view(arguments: argparse.Namespace) -> Output:
     name, render = renders[wanted]
 
     def act(session: Session) -> Output:
-        text = render(session.peek().state)
-        if arguments.write:
+        text = handover.handoff_page(session) if wanted == "handoff" else render(session.peek().state)
+        if arguments.write and wanted == "handoff":
+            handover.write_handoff_page(session)
+        elif arguments.write:
             if not name:
-                raise Usage("`holdfast handoff` and `holdfast pause` write that view.")
+                raise Usage("`holdfast pause` writes that view.")
             session.workspace.store.put(f"{session.stream}/{name}", text.encode())
         return Output(text, {"session": session.id, "view": name or wanted, "text": text})
 
@@ -101,29 +111,46 @@ def _prune_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _prune(arguments: argparse.Namespace) -> Output:
     from holdfast.checks import agents_md
-    from holdfast.workspace.project_files import project_folder_of
     from holdfast.workspace.upkeep import parse_size
 
-    with open_here(arguments) as workspace:
-        folder = project_folder_of(workspace.where)
-        found = folder.read(handover.AGENTS) if folder is not None else None
-        if folder is None or found is None:
-            raise Usage("There is no AGENTS.md in this project.")
-        archive = (folder.read(_ARCHIVE) or b"").decode()
-        page, kept, moved = agents_md.prune(found.decode(), archive, parse_size(arguments.target))
-        if moved and not arguments.dry_run:
-            # The archive first: a crash in between leaves an entry in both files, never in none.
-            folder.write(_ARCHIVE, kept.encode())
-            folder.write(handover.AGENTS, page.encode())
-    verb = "Would move" if arguments.dry_run else "Moved"
-    size = plural(len(page.encode()), "byte")
-    text = f"{verb} {plural(len(moved), 'entry', 'entries')} to {_ARCHIVE}; AGENTS.md has {size}."
+    folder = _folder_of_page(arguments)
+    found = folder.read(handover.AGENTS) if folder is not None else None
+    if folder is None or found is None:
+        raise Usage("There is no AGENTS.md in this project.", hint="")
+    archive = (folder.read(_ARCHIVE) or b"").decode()
+    page, kept, moved = agents_md.prune(found.decode(), archive, parse_size(arguments.target))
+    if moved and not arguments.dry_run:
+        # The archive first: a crash in between leaves an entry in both files, never in none.
+        folder.write(_ARCHIVE, kept.encode())
+        folder.write(handover.AGENTS, page.encode())
+    size = len(page.encode())
+    text = f"AGENTS.md has {plural(size, 'byte')}; nothing to move."
+    if moved:
+        verb = "Would move" if arguments.dry_run else "Moved"
+        entries = plural(len(moved), "entry", "entries")
+        text = f"{verb} {entries} to {_ARCHIVE}; AGENTS.md has {plural(size, 'byte')}."
+    too_large = size > agents_md.MOST_BYTES
+    if too_large:
+        text += f" The limit is {agents_md.MOST_BYTES:,}: what is left has no date to move it by. Shorten it by hand."
     data = {
         "moved": [{"line": e.line, "date": e.date} for e in moved],
         "archive": _ARCHIVE,
-        "size": len(page.encode()),
+        "size": size,
     }
-    return Output(text if moved else f"AGENTS.md has {plural(len(found), 'byte')}; nothing to move.", data)
+    return Output(text, data, status=1 if too_large else 0)
+
+
+def _folder_of_page(arguments: argparse.Namespace) -> ProjectFolder | None:
+    """The folder of AGENTS.md: that of the workspace, or the current one if there is none."""
+    from holdfast.workspace.project_files import ProjectFolder, project_folder_of
+
+    try:
+        with open_here(arguments) as workspace:
+            return project_folder_of(workspace.where)
+    except NoWorkspace:
+        if arguments.workspace:
+            raise
+        return ProjectFolder(os.getcwd())
 
 
 _ARCHIVE = "AGENTS.archive.md"
@@ -141,7 +168,11 @@ COMMANDS = {
         "Show a view of the session.",
         _view_arguments,
         _view,
-        ("holdfast view LOOPS.md", "holdfast view CONTEXT.md --write", "holdfast view handoff"),
+        (
+            "holdfast view LOOPS.md",
+            "holdfast view CONTEXT.md --write",
+            "holdfast view handoff --session latest --write",
+        ),
     ),
     "agents-md": group(
         "Maintain holdfast's block in AGENTS.md, and the file's size.",

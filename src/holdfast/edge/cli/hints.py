@@ -39,6 +39,7 @@ FORMS = {
     "return": "holdfast return",
     "secrets.allow": "--allow-secret",
     "sessions": "holdfast sessions",
+    "sessions.close_abandoned": "holdfast sessions --close-abandoned",
     "sessions.all": "holdfast sessions --all",
     "settle": "holdfast settle {id} {outcome}",
     "settle.done": "holdfast settle {id} {outcome} --session {session|id}",

@@ -8,14 +8,28 @@ import os
 from holdfast.core.foreign import FORMATS, MAX_SIZE
 from holdfast.edge.cli.command import Command, Output, allow_secret, open_here
 from holdfast.edge.render import clean, paint, plural
-from holdfast.errors import NotFound, TooLarge
+from holdfast.errors import NotFound, TooLarge, Usage
 from holdfast.typed import Any
 
 _SHOWN = 20
+NAMES = ("claude", "codex", "opencode", "gemini", "copilot")
+"""Hosts whose transcripts can be imported."""
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a file of another tool")
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help="a file of another tool; with --from, a transcript"
+    )
+    parser.add_argument(
+        "--from",
+        dest="host",
+        choices=NAMES,
+        metavar="HOST",
+        help=f"import transcripts of an agent host: {', '.join(NAMES)}; without FILE, list those of this project",
+    )
+    parser.add_argument(
+        "--latest", action="store_true", help="with --from: import the newest one of this project"
+    )
     parser.add_argument(
         "--format",
         choices=FORMATS,
@@ -27,6 +41,12 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _import(arguments: argparse.Namespace) -> Output:
+    if arguments.host is not None:
+        from holdfast.edge.cli.transcripts import import_from
+
+        return import_from(arguments)
+    if not arguments.files or arguments.latest:
+        raise Usage("import needs a FILE, or --from HOST.", hint="`holdfast import --help` has examples.")
     from holdfast.workspace.imports import import_file
 
     reports, lines = [], []
@@ -91,12 +111,14 @@ def _bytes(name: str) -> bytes:
 
 COMMANDS = {
     "import": Command(
-        "Import files of other tools, such as STATE.md or a backlog.",
+        "Import files of other tools, or transcripts of agent hosts.",
         _arguments,
         _import,
         (
             "holdfast import .planning/STATE.md",
             "holdfast import state/session-state.json backlog.yaml --json",
+            "holdfast import --from claude",
+            "holdfast import --from codex --latest",
         ),
     )
 }

@@ -13,6 +13,10 @@ _ENVIRONMENT = (
     ("HOLDFAST_SESSION", "The session, if it is not the current one."),
     ("HOLDFAST_USER", "The name of the user."),
     ("HOLDFAST_AGENT", "The name of the agent; commands then count as an agent's, not as a person's."),
+    (
+        "HOLDFAST_SEARCH",
+        "How searches rank: words, hybrid (by meaning too) or auto (by meaning if no text has all words).",
+    ),
     ("NO_COLOR", "If set, output has no colours."),
 )
 _FILES = (

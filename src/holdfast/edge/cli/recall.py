@@ -5,16 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable
-from time import monotonic
 
 from holdfast.edge.cli.command import Command, Output, at_least, group, nothing, open_here, typed_time
+from holdfast.edge.cli.progress import progress_bar
 from holdfast.edge.render import GUTTER, age, clean, colours, fit, paint, plural, table, when
 from holdfast.errors import Usage
 from holdfast.index.catch_up import Coverage
 from holdfast.index.index import SearchAnswer
 from holdfast.index.read_only import Result, run
-from holdfast.index.search import KINDS, Found
+from holdfast.index.search import HYBRID, KINDS, Found
 from holdfast.typed import TYPE_CHECKING, Any
 from holdfast.workspace.clock import wall_clock
 from holdfast.workspace.searching import find
@@ -48,6 +47,11 @@ def _search_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--status", metavar="STATUS", help="such as open, settled, failed, done, closed")
     parser.add_argument("--path", metavar="FILE", help="what names this file")
     parser.add_argument(
+        "--semantic",
+        action=argparse.BooleanOptionalAction,
+        help="rank by meaning too, or never (default: if nothing has all words and holdfast[semantic] is installed)",
+    )
+    parser.add_argument(
         "--limit", type=at_least(1), default=20, metavar="N", help="how many, best first (default: 20)"
     )
 
@@ -68,6 +72,7 @@ def _search(arguments: argparse.Namespace) -> Output:
             status=arguments.status,
             path=arguments.path,
             limit=arguments.limit,
+            semantic=arguments.semantic,
         )
     now = wall_clock()
     parts = [_hit_text(hit, now) for hit in result.answer.found]
@@ -78,7 +83,8 @@ def _hit_text(hit: Found, now: int) -> str:
     where = hit.session or hit.stream
     name = " ".join(filter(None, [hit.kind, hit.id and clean(hit.id, 60), hit.status and f"({hit.status})"]))
     head = f"{paint(name, 'cyan')}  {where}  {when(hit.at)} ({age(hit.at, now)})  by {clean(hit.by, 40)}"
-    return f"{fit(head)}\n{GUTTER}{_marked(hit)}"
+    places = [f"{GUTTER}at {clean(place, 200)}" for place in hit.places]
+    return "\n".join([fit(head), f"{GUTTER}{_marked(hit)}", *places])
 
 
 def _marked(hit: Found) -> str:
@@ -94,19 +100,25 @@ def _marked(hit: Found) -> str:
 
 def _footer(result: SearchAnswer) -> list[str]:
     """How many matches there are, where was looked, and what could not be looked at."""
-    (found, total, more, some), held = result
+    (found, total, more, some, ranking, without), held = result
     looked = f"{plural(held.commits, 'commit')} of {plural(held.sessions, 'session')}"
     lines = [""] if found else []
     if not found:
-        lines.append(f"Nothing found in {looked} (archive included).")
+        how = ", by words or by meaning," if ranking == HYBRID else ""
+        lines.append(f"Nothing found{how} in {looked} (archive included).")
     else:
-        if some:
+        if ranking == HYBRID:
+            missed = "Nothing has all of these words. " if some else ""
+            lines.append(f"{missed}Ranked by words and meaning.")
+        elif some:
             lines.append("Nothing has all of these words; this has some of them.")
         shown = f"{len(found):,} of " if len(found) < total else ""
         count = f"more than {total:,} matches" if more else plural(total, "match", "matches")
         lines.append(f"{(shown + count).capitalize()} in {looked} (archive included).")
         if any(hit.id and hit.session for hit in found):
             lines.append("`holdfast show ID --session SESSION` shows one in full.")
+    if without:
+        lines.append(f"Ranked by words only: {plural(without, 'text')}, which another process is preparing.")
     return lines + _limits(held.behind, held.unreadable)
 
 
@@ -124,9 +136,16 @@ def _limits(behind: int, unreadable: tuple[tuple[str, str], ...]) -> list[str]:
 
 
 def _result_data(result: SearchAnswer) -> dict[str, Any]:
-    (found, total, more, some), held = result
+    (found, total, more, some, ranking, without), held = result
     unreadable = [{"stream": stream, "why": why} for stream, why in held.unreadable]
-    counts = {"total": total, "more": more, "some": some, **held._asdict()}
+    counts = {
+        "total": total,
+        "more": more,
+        "some": some,
+        "ranking": ranking,
+        "without": without,
+        **held._asdict(),
+    }
     return {"hits": [hit._asdict() for hit in found], **counts, "unreadable": unreadable}
 
 
@@ -236,29 +255,10 @@ def _covered(workspace: Workspace, held: Coverage, done: str = "") -> Output:
 
 def _show_progress(workspace: Workspace, arguments: argparse.Namespace, after: float = 0.5) -> None:
     """Have the index show on a terminal how far it is, if that takes long."""
-    if arguments.json or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        return
-    workspace.index.progress = _bar(monotonic() + after)
-
-
-def _bar(start: float) -> Callable[[int, int], None]:
-    shown = start
-
-    def show(done: int, total: int) -> None:
-        nonlocal shown
-        now = monotonic()
-        if done == total:
-            if shown > start:
-                sys.stderr.write("\r\x1b[K")
-                sys.stderr.flush()
-        elif now >= shown:
-            shown = now + 0.1
-            filled = 24 * done // max(1, total)
-            bar = "█" * filled + "░" * (24 - filled)
-            sys.stderr.write(f"\r\x1b[KIndexing {bar} {done:,} of {plural(total, 'stream')}")
-            sys.stderr.flush()
-
-    return show
+    if show := progress_bar(arguments, after):
+        workspace.index.progress = lambda done, total: show("Indexing", done, total)
+    if read := progress_bar(arguments, after, "text"):
+        workspace.index.embedding_progress = lambda done, total: read("Reading", done, total)
 
 
 def _delete(arguments: argparse.Namespace) -> Output:
@@ -276,6 +276,7 @@ COMMANDS = {
         (
             "holdfast search connection pool",
             'holdfast search --kind decision,fact "read replica" --since 30d',
+            "holdfast search --semantic how are credentials hashed",
             "holdfast search --path src/db.py --json",
             "holdfast search --kind error --status remedied timeout",
         ),

@@ -36,6 +36,7 @@ _TOLD = frozenset(
         "task",
         "risk",
         "decision",
+        "became",
         "depends_on",
         "set",
     ]

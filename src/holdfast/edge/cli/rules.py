@@ -21,9 +21,12 @@ def _text_arguments(parser: argparse.ArgumentParser) -> None:
 def _order_add(arguments: argparse.Namespace) -> Output:
     def act(project: Project) -> Output:
         receipt = project.order(arguments.text, op=arguments.op, expect=arguments.expect)
-        return done(
-            f"Recorded {paint(receipt.id, 'bold')}. It applies to every session until it is lifted.", receipt
+        applies = (
+            "It applies to every session until it is lifted."
+            if project.workspace.origin == "human"
+            else f"It applies when a person has accepted it: holdfast order accept {receipt.id}"
         )
+        return done(f"Recorded {paint(receipt.id, 'bold')}. {applies}", receipt)
 
     return on_project(arguments, act)
 
@@ -33,7 +36,10 @@ def _order_list(arguments: argparse.Namespace) -> Output:
         ours, offered = sorted_orders(project.workspace, project.peek().state)
         lines = [_shown_order(order) for order in ours.values()]
         if offered:
-            lines += ["", "From others; they do not apply until you accept them: holdfast order accept ID"]
+            lines += [
+                "",
+                "Of agents and others; they do not apply until you accept them: holdfast order accept ID",
+            ]
             lines += [_shown_order(order) for order in offered.values()]
         orders = [{**order, "accepted": True} for order in ours.values()]
         orders += [{**order, "accepted": False} for order in offered.values()]

@@ -5,20 +5,28 @@ from __future__ import annotations
 import argparse
 
 from holdfast.core import contested
+from holdfast.core.concepts.budget import STRATEGIES
+from holdfast.core.concepts.session import CLOSED
 from holdfast.core.stream import last_part, owner, session_stream
 from holdfast.edge.cli.command import Command, Output, allow_secret, at_least, at_work, on_session, open_here
 from holdfast.edge.render import clean, fit, paint, plural, table, when
 from holdfast.errors import HoldfastError, Usage
 from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING, Any
+from holdfast.views import parts
 from holdfast.workspace.handle import Handle
 from holdfast.workspace.session import Session
+from holdfast.workspace.standing import is_long_ago, standing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from holdfast.edge.cli.continuing import Start
     from holdfast.workspace.handle import Receipt
     from holdfast.workspace.workspace import Workspace
+
+HOSTS = ("claude", "codex", "opencode", "gemini", "copilot")
+"""Hosts that ``resume --in`` starts."""
 
 
 def _start_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,17 +67,29 @@ def _stands(session: Session) -> Output:
         "state": shown,
         "damaged": [f"{fault.where}: {fault.what}" for fault in working_set.faults],
     }
-    return Output(_status_text(session, shown), data)
+    abandoned = shown["status"] not in CLOSED and is_long_ago(session.workspace, shown["updated_at"])
+    return Output(_status_text(session, shown, abandoned=abandoned), data)
 
 
-def _status_text(session: Session, shown: dict[str, Any]) -> str:
+_GUESSED = " (guessed)"
+
+
+def _status_text(session: Session, shown: dict[str, Any], *, abandoned: bool = False) -> str:
     version = session.peek().version
     head = [
-        f"goal     {paint(clean(shown['goal'], 300), 'bold')}",
+        f"goal     {paint(clean(shown['goal'], 300), 'bold')}{_GUESSED if shown['goal_guessed'] else ''}",
         f"session  {session.user}/{session.id}, version {version}, "
         f"{'archived' if shown['archived_at'] else clean(shown['status'], 40)}",
     ]
-    rest = [*_place_lines(shown), *_decision_lines(shown), *_open_lines(shown), *_other_lines(shown)]
+    if shown["previous"]:
+        head.append(f"follows  {clean(shown['previous'], 120)}")
+    if abandoned:
+        since = when(shown["updated_at"])
+        head.append(f"left     unused since {since}; holdfast sessions --close-abandoned closes it")
+    rest = [*_place_lines(shown), *_decision_lines(shown)]
+    if shown["captures"]:
+        rest.append(f"captured {shown['captures']:,}, not confirmed: holdfast capture")
+    rest += [*_open_lines(shown), *_other_lines(shown)]
     rest.append(f"last     {when(shown['updated_at'])} by {clean(shown['updated_by'], 60)}")
     return "\n".join([*map(fit, head), *_warnings(session, shown), *map(fit, rest)])
 
@@ -116,6 +136,7 @@ _OPEN = (
     ("next_actions", "next", "text", "holdfast next list"),
     ("loops", "loops", "title", "holdfast loop list"),
     ("risks", "risks", "text", "holdfast risk list"),
+    ("errors", "errors", "text", "holdfast error list"),
 )
 """What can be open: the part of the state, its title, the field with its text, and the command that lists all."""
 
@@ -145,7 +166,10 @@ def _other_lines(shown: dict[str, Any]) -> list[str]:
     if shown["archived_at"]:
         lines.append(paint(f"archived {when(shown['archived_at'])}; to restore: holdfast restore", "yellow"))
     if budget and budget["total"]:
-        lines.append(f"tokens   {budget['used']:,} of {budget['total']:,}, {clean(budget['zone'], 20)}")
+        how = ", measured" if budget["measured"] else ""
+        share = budget["used"] * 100 // budget["total"]
+        said = f"{budget['used']:,} of {budget['total']:,} ({share} %{how})"
+        lines.append(f"tokens   {said}, {clean(budget['zone'], 20)}: {STRATEGIES.get(budget['zone'], '')}")
     return lines
 
 
@@ -185,11 +209,26 @@ def _resume_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--take-over", action="store_true", help="with --claim: take it from its present claimant"
     )
+    parser.add_argument(
+        "--in",
+        dest="host",
+        choices=HOSTS,
+        metavar="HOST",
+        help=f"start an agent host with the brief: {', '.join(HOSTS)}",
+    )
+    parser.add_argument(
+        "--print", action="store_true", help="with --in: show the command line, start nothing"
+    )
+    parser.add_argument(
+        "rest", nargs="*", metavar="-- ARGUMENTS", help="with --in: further arguments for the host"
+    )
 
 
 def _resume(arguments: argparse.Namespace) -> Output:
     if arguments.take_over and not arguments.claim:
         raise Usage("--take-over goes with --claim.")
+    if arguments.host is None and (arguments.print or arguments.rest):
+        raise Usage("--print and arguments for a host go with --in HOST.")
 
     from holdfast.workspace import handover
 
@@ -201,11 +240,20 @@ def _resume(arguments: argparse.Namespace) -> Output:
             if workspace.current() != arguments.session:
                 _if_writable(workspace, "the pointer", lambda: workspace.switch(arguments.session))
 
+    starting: list[Start] = []
+
     def act(session: Session) -> Output:
         claimed = None
         if arguments.claim:
             claimed = session.claim(take_over=arguments.take_over, op=arguments.op, expect=arguments.expect)
+            if session.workspace.current() != f"{session.user}/{session.id}":
+                session.workspace.switch(f"{session.user}/{session.id}")
         handover.show_pause(session)
+        if arguments.host is not None:
+            from holdfast.edge.cli import continuing
+
+            starting.append(continuing.prepare(session, arguments.host, arguments.budget, arguments.rest))
+            return continuing.show(starting[0])
         output = _resumed(session, arguments.budget, claimed)
         at_work(session)
         if not why:
@@ -213,7 +261,12 @@ def _resume(arguments: argparse.Namespace) -> Output:
         text = f"Resuming {session.user}/{session.id}: {why}.\n\n{output.text}"
         return output._replace(text=text, data={**output.data, "why": why})
 
-    return on_session(arguments, act)
+    output = on_session(arguments, act)
+    if starting and not arguments.print:
+        from holdfast.edge.cli.continuing import replace_process
+
+        replace_process(starting[0])  # the workspace is closed and everything is durable
+    return output
 
 
 def _if_writable(workspace: Workspace, what: str, write: Callable[[], object]) -> None:
@@ -278,10 +331,17 @@ def _sessions_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--all", action="store_true", help="include every worktree and branch")
     parser.add_argument("--archived", action="store_true", help="list archived sessions")
+    parser.add_argument(
+        "--close-abandoned",
+        action="store_true",
+        help="close the sessions marked 'abandoned?'; what is open in them stays listed",
+    )
 
 
 def _sessions(arguments: argparse.Namespace) -> Output:
     with open_here(arguments) as workspace:
+        if arguments.close_abandoned:
+            return _close_abandoned(workspace, arguments.user)
         if arguments.all:
             return _everywhere(workspace, arguments.user, arguments.limit)
         if arguments.archived:
@@ -302,6 +362,28 @@ def _sessions(arguments: argparse.Namespace) -> Output:
     return Output(f"{text}\n{_ARCHIVED}" if more else text, data)
 
 
+def _close_abandoned(workspace: Workspace, user: str | None) -> Output:
+    """Close every session that nobody ended and nobody works on, here."""
+    from holdfast.workspace.capture import abandoned
+
+    closed = []
+    for name in workspace.sessions(user=user):
+        state = Handle(workspace, f"sessions/{name}").peek().state
+        if standing(workspace, name, state) == "abandoned?" and abandoned(workspace, name):
+            waits = len(state["decisions"]["open"])
+            closed.append({"session": name, "unsettled": waits, "updated_at": state["updated"]})
+    lines = [
+        f"Closed {clean(row['session'], 120)}, unused since {when(row['updated_at'])}"
+        + (
+            f"; {plural(row['unsettled'], 'unsettled decision')}: holdfast recover"
+            if row["unsettled"]
+            else ""
+        )
+        for row in closed
+    ]
+    return Output("\n".join(lines) or "No abandoned sessions.", {"closed": closed})
+
+
 _ARCHIVED = "Archived sessions: --archived lists them."
 
 
@@ -317,6 +399,9 @@ def _row(workspace: Workspace, stream: str, current: str | None) -> dict[str, An
         "session": last_part(stream),
         "user": owner(stream),
         "goal": contested.value(state["registers"], "goal", ""),
+        "goal_guessed": parts.is_goal_guessed(state),
+        "status": standing(workspace, f"{owner(stream)}/{last_part(stream)}", state),
+        "previous": state["previous"],
         "phase": contested.value(state["registers"], "phase"),
         "updated_at": state["updated"],
         "unsettled": len(state["decisions"]["open"]),
@@ -333,13 +418,19 @@ def _listed(rows: list[dict[str, Any]]) -> str:
             row["session"],
             row["user"] if several else "",
             when(row["updated_at"]),
+            clean(row["status"], 20),
             clean(row["phase"] or "", 20),
             str(row["unsettled"] or ""),
-            clean(row["goal"], 200),
+            clean(row["goal"], 200) + (_GUESSED if row["goal_guessed"] else ""),
         )
         for row in rows
     ]
-    return table(cells, (" ", "session", "user", "last commit", "phase", "unsettled", "goal"), keep=4)
+    text = table(
+        cells, (" ", "session", "user", "last commit", "status", "phase", "unsettled", "goal"), keep=5
+    )
+    if any(row["status"] == "abandoned?" for row in rows):
+        text += "\nabandoned?: nobody ended it; holdfast sessions --close-abandoned closes it."
+    return text
 
 
 def _archived(workspace: Workspace, user: str | None, limit: int) -> tuple[list[str], int]:
@@ -419,7 +510,13 @@ COMMANDS = {
         "Show what is needed to continue; claim a handoff.",
         _resume_arguments,
         _resume,
-        ("holdfast resume", "holdfast resume --claim", "holdfast resume --budget 800"),
+        (
+            "holdfast resume",
+            "holdfast resume --claim",
+            "holdfast resume --budget 800",
+            "holdfast resume --in codex",
+            "holdfast resume --in claude --print",
+        ),
         writes=True,
     ),
     "brief": Command(
@@ -432,7 +529,12 @@ COMMANDS = {
         "List the sessions, newest first.",
         _sessions_arguments,
         _sessions,
-        ("holdfast sessions", "holdfast sessions --user alice --limit 100", "holdfast sessions --all"),
+        (
+            "holdfast sessions",
+            "holdfast sessions --user alice --limit 100",
+            "holdfast sessions --all",
+            "holdfast sessions --close-abandoned",
+        ),
     ),
     "switch": Command(
         "Make another session the current one.",

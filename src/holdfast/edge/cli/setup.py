@@ -7,6 +7,7 @@ import os
 
 from holdfast.edge.cli import hints
 from holdfast.edge.cli.command import Command, Output, open_here
+from holdfast.edge.cli.progress import show_checks
 from holdfast.edge.render import clean, paint
 
 
@@ -32,8 +33,10 @@ def _init_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _init(arguments: argparse.Namespace) -> Output:
-    from holdfast.workspace.setup import init
+    from holdfast.workspace.setup import init, is_database
 
+    if arguments.folder is None and is_database(os.environ.get("HOLDFAST_URL", "")):
+        return _init_database(arguments)
     root, made = init(arguments.folder or os.getcwd(), given=arguments.folder is not None)
     configured = _configure_git(root, arguments)
     hosts, shown = _configure_hosts(root, arguments, made=bool(made))
@@ -54,6 +57,21 @@ def _init(arguments: argparse.Namespace) -> Output:
     return Output(
         "\n".join([*configured, *shown, *lines, *(paint(line, "yellow") for line in warnings)]), data
     )
+
+
+def _init_database(arguments: argparse.Namespace) -> Output:
+    """Set up the store that HOLDFAST_URL names; the project's folder gets nothing."""
+    from holdfast.workspace.discovery import FOLDER, project_root
+
+    with open_here(arguments) as workspace:
+        where, limits = workspace.where, list(workspace.store.capabilities.limits)
+    hosts, shown = _configure_hosts(os.path.join(project_root(os.getcwd()), FOLDER), arguments, made=False)
+    lines = [
+        f"The workspace is {clean(where)}, as HOLDFAST_URL says.",
+        "Next: " + paint('holdfast start "GOAL"', "bold"),
+    ]
+    data = {"workspace": where, "made": [], "git": [], "hosts": hosts, "warnings": limits}
+    return Output("\n".join([*shown, *lines, *(paint(line, "yellow") for line in limits)]), data)
 
 
 def _configure_hosts(root: str, arguments: argparse.Namespace, *, made: bool) -> tuple[list[str], list[str]]:
@@ -114,6 +132,7 @@ def _doctor(arguments: argparse.Namespace) -> Output:
     from holdfast.edge.install.health import dead_hooks
     from holdfast.edge.install.run import place_of
 
+    show_checks(arguments)
     with open_here(arguments) as workspace:
         faults = workspace.doctor(fix=arguments.fix)
     faults += dead_hooks(place_of(False, os.environ))

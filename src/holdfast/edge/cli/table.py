@@ -43,6 +43,7 @@ GROUPS = {
     },
     "Notes and open questions": {
         "note": "notes",
+        "capture": "captures",
         "loop": "loops",
         "next": "concerns",
         "blocker": "concerns",

@@ -66,6 +66,6 @@ COMMANDS = {
         _why,
         ("holdfast why src/db.py", "holdfast why src/db.py:42", "holdfast why src/db.py:40-60 --json"),
         details="Records that are anchored there (`--at`), that name the file, that refer to it; and, with git, the "
-        "sessions that the commits behind it belong to.",
+        "sessions that the commits behind it belong to: named in their trailer, or at work when they were made.",
     ),
 }

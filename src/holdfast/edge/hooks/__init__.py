@@ -104,6 +104,7 @@ def _is_whole(raw: bytearray) -> bool:
 
 def _answer(arguments: list[str], raw: bytes, unread: Exception | None, end: float) -> str:
     from holdfast.edge.hooks import hosts
+    from holdfast.edge.hooks.usage import told
 
     named, name = [*arguments, "", ""][:2]
     if named not in hosts.NAMES:
@@ -111,7 +112,7 @@ def _answer(arguments: list[str], raw: bytes, unread: Exception | None, end: flo
     payload, malformed = _payload(raw)
     caller = hosts.caller(named, payload)
     host = hosts.load(caller)
-    event = host.read(payload, name[:80])
+    event = told(host.read(payload, name[:80]), payload)
     where = _where(host, event)
     if fault := unread if unread is not None and not payload else malformed:
         _note(where, f"{caller} {event.name}", fault)

@@ -15,16 +15,21 @@ from holdfast.edge.hooks.event import (
     COMPACTING,
     END,
     ID_CAP,
+    NOTHING_PLANNED,
     OTHER,
     PROMPT,
+    RESULT,
     START,
     STOP,
+    SUBAGENT,
     TOOL,
     Event,
     Payload,
+    Planned,
     parts,
     text,
 )
+from holdfast.typed import Any
 
 KINDS = {
     "SessionStart": START,
@@ -35,6 +40,8 @@ KINDS = {
     "PostCompact": COMPACTED,
     "Stop": STOP,
     "StopFailure": STOP,
+    "SubagentStart": SUBAGENT,
+    "SubagentStop": RESULT,
     "SessionEnd": END,
 }
 PROJECT = "CLAUDE_PROJECT_DIR"
@@ -76,11 +83,13 @@ def read(payload: Payload, name: str) -> Event:
         trigger=text(payload, "trigger", cap=ID_CAP),
         summary=text(payload, "compact_summary"),
         message=message,
+        agent=text(payload, "agent_type", "agent_id", cap=ID_CAP) if kind in (SUBAGENT, RESULT) else "",
         in_flight=tuple(
             text(task, "description", cap=ID_CAP)
             for task in parts(payload, "background_tasks")
             if text(task, "status") == "running"
         ),
+        transcript=text(payload, "transcript_path", "transcriptPath"),
     )
     return of_tool(event, payload) if kind == TOOL else event
 
@@ -93,21 +102,28 @@ def of_tool(event: Event, payload: Payload) -> Event:
         error = text(payload, "error")
         if payload.get("is_interrupt") is True or not tools.failed(command, tools.exit_code(error)):
             return event
-        return event._replace(command=command, output=error)
+        return event._replace(command=command, failed=True, output=error)
     if tools.is_edit(tool):
         return event._replace(edited=tools.edited(given))
+    if found := _planned(tool, given, payload):
+        return event._replace(planned=found)
     if tools.is_shell(tool) and isinstance(given, dict):
         command, said = tools.command_of(given), text(payload, "tool_response")
-        if tools.failed(command, tools.exit_code(said)):
-            return event._replace(command=command, output=said)
+        failed = tools.failed(command, tools.exit_code(said))
+        return event._replace(command=command, failed=failed, output=said)
     return event
+
+
+def _planned(tool: str, given: Any, payload: Payload) -> Planned | None:
+    found = tools.planned(tool, given, payload.get("tool_response"))
+    return None if found == NOTHING_PLANNED else found
 
 
 def answer(event: Event, said: str) -> str:
     """The output that makes the host inject a text; empty where it would not."""
     if event.kind == COMPACTING:
         return said
-    return nested(event, said) if event.kind in (START, PROMPT, TOOL) else ""
+    return nested(event, said) if event.kind in (START, PROMPT, TOOL, SUBAGENT) else ""
 
 
 def nested(event: Event, said: str) -> str:

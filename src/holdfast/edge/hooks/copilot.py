@@ -3,7 +3,7 @@
 Only top-level ``additionalContext`` is used: at the start, with a prompt and after a tool. Payloads of camelCase events
 do not name the event, so the command does. Hooks from a project's ``.claude/settings.json`` get payloads like those of
 Claude Code, with a timestamp. No start follows a compaction, so the brief comes with the next prompt. On resume a
-prompt may precede the start.
+prompt may precede the start. The payload of agentStop does not have the agent's last words; the transcript does.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from holdfast.edge.hooks.event import (
     COMPACTING,
     END,
     ID_CAP,
+    NOTHING_PLANNED,
     OTHER,
     PROMPT,
     START,
@@ -47,6 +48,8 @@ AGAIN_AT_PROMPT = True
 COUNT_BEFORE = "all"
 LOADS = "AGENTS.md"
 CAP = 9_900
+_LOOKS, _PAUSE_S = 12, 0.05
+"""How often, and after which time, the transcript is looked into for the agent's last words."""
 
 
 def size(said: str) -> int:
@@ -85,9 +88,37 @@ def read(payload: Payload, name: str) -> Event:
         source=text(payload, "source", cap=ID_CAP),
         prompt=text(payload, "prompt", "initialPrompt", "initial_prompt"),
         trigger=text(payload, "trigger", cap=ID_CAP),
-        message=f"failed: {text(error, 'message')}" if error else "",
+        message=f"failed: {text(error, 'message')}" if error else _said(kind, payload),
+        transcript=text(payload, "transcriptPath", "transcript_path"),
     )
     return _of_tool(event, payload) if kind == TOOL else event
+
+
+def _said(kind: str, payload: Payload) -> str:
+    """The last words of the agent: only the transcript has them."""
+    transcript = text(payload, "transcriptPath", "transcript_path")
+    if kind != STOP or not transcript:
+        return ""
+    from time import sleep
+
+    for _ in range(_LOOKS):
+        if said := _answered(transcript):
+            return said
+        sleep(_PAUSE_S)  # the host writes its transcript a moment after it calls the hook
+    return ""
+
+
+def _answered(transcript: str) -> str:
+    """The message with which the agent ended its turn, if it is the last thing in the transcript."""
+    from holdfast.edge.hooks.tail import backwards
+
+    for line in backwards(transcript, b'"type"'):
+        kind, data = line.get("type"), part(line, "data")
+        if kind in ("user.message", "tool.execution_start", "tool.execution_complete"):
+            return ""
+        if kind == "assistant.message":
+            return "" if data.get("toolRequests") else text(data, "content")
+    return ""
 
 
 def _of_tool(event: Event, payload: Payload) -> Event:
@@ -102,10 +133,13 @@ def _of_tool(event: Event, payload: Payload) -> Event:
     if tools.is_edit(tool):
         fine = text(result, "resultType", "result_type") in ("", "success")
         return event._replace(edited=tools.edited(given)) if fine else event
+    planned = tools.planned(tool, given, result)
+    if planned != NOTHING_PLANNED and text(result, "resultType", "result_type") in ("", "success"):
+        return event._replace(planned=planned)
     if tools.is_shell(tool) and isinstance(given, dict):
         command, said = tools.command_of(given), text(result, "textResultForLlm", "text_result_for_llm")
-        if tools.failed(command, tools.exit_code(said)):
-            return event._replace(command=command, output=said.partition("<shellId")[0])
+        failed = tools.failed(command, tools.exit_code(said))
+        return event._replace(command=command, failed=failed, output=said.partition("<shellId")[0])
     return event
 
 

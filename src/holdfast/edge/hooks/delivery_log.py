@@ -99,7 +99,7 @@ class DeliveryLog:
             self._save()
 
     def seen_up_to(self, head: str) -> str:
-        """Up to which commit of the session the conversation was told of others' decisions; from now on, ``head``."""
+        """The last commit whose decisions the conversation has received; it is ``head`` from now on."""
         found = self._mine.get("head")
         if found != head:
             self._mine["head"] = head

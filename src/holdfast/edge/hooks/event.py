@@ -9,6 +9,9 @@
 | compacted | it was compacted; ``summary`` if the host provides it |
 | stop | a turn has ended, successfully or not |
 | end | the conversation has ended |
+| subagent start | a subagent starts |
+| subagent stop | a subagent has ended, with its result as ``message`` |
+| summary | the summary of a compaction that was reported before |
 | system | the host asks for the text of every system prompt (OpenCode) |
 | other | anything else; ignored |
 """
@@ -17,7 +20,7 @@ from __future__ import annotations
 
 from holdfast.typed import Any, Record
 
-START, PROMPT, TOOL, COMPACTING, COMPACTED, STOP, END, SYSTEM, OTHER = (
+START, PROMPT, TOOL, COMPACTING, COMPACTED, STOP, END, SUBAGENT, RESULT, SUMMARY, SYSTEM, OTHER = (
     "start",
     "prompt",
     "tool",
@@ -25,6 +28,9 @@ START, PROMPT, TOOL, COMPACTING, COMPACTED, STOP, END, SYSTEM, OTHER = (
     "compacted",
     "stop",
     "end",
+    "subagent start",
+    "subagent stop",
+    "summary",
     "system",
     "other",
 )
@@ -35,6 +41,23 @@ TEXT_CAP = 100_000
 """The most characters of one field that are used."""
 MOST = 20
 """The most files and tasks of one event that are used."""
+
+
+class Planned(Record):
+    """What a tool of the host planned."""
+
+    tasks: tuple[tuple[str, str, str], ...] = ()
+    """Id, title and status of each entry of a task list, in the words of the host."""
+    whole: bool = False
+    """The list is complete: what is not in it is gone."""
+    sql: str = ""
+    """A statement on the host's own table of tasks."""
+    plan: str = ""
+    goal: str = ""
+    topic: str = ""
+
+
+NOTHING_PLANNED = Planned()
 
 
 class Event(Record):
@@ -60,11 +83,21 @@ class Event(Record):
     edited: tuple[str, ...] = ()
     """Files that a tool wrote, as named by the host."""
     command: str = ""
-    """A shell command that failed."""
+    """A shell command that ran."""
+    failed: bool = False
+    """Whether it failed."""
     output: str = ""
     """Its output."""
     transcript: str = ""
-    """The transcript file, for hosts that do not report compactions."""
+    """The transcript file, if the host names it."""
+    used: int = 0
+    """Tokens in the context, if the payload tells them."""
+    window: int = 0
+    """The size of the context, likewise."""
+    model: str = ""
+    planned: Planned = NOTHING_PLANNED
+    agent: str = ""
+    """The name of a subagent."""
 
 
 def text(payload: Payload, *names: str, cap: int = TEXT_CAP) -> str:

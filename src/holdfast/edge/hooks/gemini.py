@@ -14,6 +14,7 @@ from holdfast.edge.hooks.event import (
     COMPACTING,
     END,
     ID_CAP,
+    NOTHING_PLANNED,
     OTHER,
     PROMPT,
     START,
@@ -77,10 +78,13 @@ def _of_tool(event: Event, payload: Payload) -> Event:
     answer_ = part(payload, "tool_response")
     if tools.is_edit(tool):
         return event if answer_.get("error") else event._replace(edited=tools.edited(given))
+    planned = tools.planned(tool, given, answer_)
+    if planned != NOTHING_PLANNED:
+        return event._replace(planned=planned)
     if tools.is_shell(tool):
         command, said = tools.command_of(given), text(answer_, "llmContent")
-        if tools.failed(command, tools.exit_code(said)):
-            return event._replace(command=command, output=text(answer_, "returnDisplay") or said)
+        failed = tools.failed(command, tools.exit_code(said))
+        return event._replace(command=command, failed=failed, output=text(answer_, "returnDisplay") or said)
     return event
 
 

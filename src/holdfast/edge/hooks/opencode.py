@@ -8,9 +8,12 @@ For each relevant hook the plug-in writes one JSON object to standard input::
 its two arguments. The output is one JSON object: ``{"context": "…"}`` is text to inject, ``{}`` is none. Two hooks
 return text:
 
-* * ``experimental.chat.system.transform``: push it to ``output.system``. It is called for every request, so the plug-in
+* ``experimental.chat.system.transform``: push it to ``output.system``. It is called for every request, so the plug-in
   asks once per session and caches the text until ``session.compacted`` or a new process.
 * ``experimental.session.compacting``: push it to ``output.context``, for the summariser.
+
+To the event ``session.idle`` the plug-in adds ``said``, the agent's last words. After ``session.compacted`` it sends an
+event of its own, ``session.summarised``, with the summary.
 """
 
 from __future__ import annotations
@@ -23,9 +26,11 @@ from holdfast.edge.hooks.event import (
     COMPACTING,
     END,
     ID_CAP,
+    NOTHING_PLANNED,
     OTHER,
     PROMPT,
     STOP,
+    SUMMARY,
     SYSTEM,
     TOOL,
     Event,
@@ -43,6 +48,7 @@ HOOKS = {
 }
 EVENTS = {
     "session.compacted": COMPACTED,
+    "session.summarised": SUMMARY,
     "session.idle": STOP,
     "session.error": STOP,
     "session.deleted": END,
@@ -79,7 +85,8 @@ def read(payload: Payload, name: str) -> Event:
         text(payload, "directory"),
         key=key or text(part(made, "message"), "id", cap=ID_CAP),
         prompt="\n".join(written) if kind == PROMPT else "",
-        message=message,
+        message=message or (text(inside, "said") if kind == STOP else ""),
+        summary=text(inside, "said") if kind == SUMMARY else "",
     )
     return _of_tool(event, given, made) if kind == TOOL else event
 
@@ -88,10 +95,14 @@ def _of_tool(event: Event, given: Payload, made: Payload) -> Event:
     tool, arguments = text(given, "tool", cap=ID_CAP), part(given, "args")
     if tools.is_edit(tool):
         return event._replace(edited=tools.edited(arguments))
+    planned = tools.planned(tool, arguments, None)
+    if planned != NOTHING_PLANNED:
+        return event._replace(planned=planned)
     status = part(made, "metadata").get("exit")
     command = tools.command_of(arguments)
-    if tools.is_shell(tool) and isinstance(status, int) and tools.failed(command, status):
-        return event._replace(command=command, output=f"exit status {status}: {text(made, 'output')}")
+    if tools.is_shell(tool) and isinstance(status, int):
+        failed = tools.failed(command, status)
+        return event._replace(command=command, failed=failed, output=text(made, "output"))
     return event
 
 

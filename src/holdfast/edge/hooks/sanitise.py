@@ -6,7 +6,9 @@ every commit again, as for all channels.
 
 from __future__ import annotations
 
-from holdfast.edge.hooks.event import Event
+from collections.abc import Callable
+
+from holdfast.edge.hooks.event import NOTHING_PLANNED, Event, Planned
 from holdfast.typed import TYPE_CHECKING
 from holdfast.workspace.secrets_filter import passed_value
 
@@ -28,6 +30,19 @@ def sanitised(workspace: Workspace, event: Event) -> Event:
         in_flight=tuple(map(passed, event.in_flight)),
         command=passed(event.command),
         output=passed(event.output),
+        planned=_planned(event.planned, passed),
+    )
+
+
+def _planned(planned: Planned, passed: Callable[[str], str]) -> Planned:
+    if planned == NOTHING_PLANNED:
+        return planned
+    return planned._replace(
+        tasks=tuple((number, passed(title), status) for number, title, status in planned.tasks),
+        sql=passed(planned.sql),
+        plan=passed(planned.plan),
+        goal=passed(planned.goal),
+        topic=passed(planned.topic),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from holdfast.edge.hooks.event import MOST, Payload, text
+from holdfast.edge.hooks.event import ID_CAP, MOST, NOTHING_PLANNED, Payload, Planned, part, text
 from holdfast.typed import Any
 
 _EDITS = frozenset(
@@ -124,3 +124,53 @@ def failed(command: str, status: int | None) -> bool:
         return False
     words = command.split(maxsplit=1)
     return not (status == 1 and words and words[0].rpartition("/")[2] in _NO_ERROR)
+
+
+_LISTS = {"todowrite": "todos", "writetodos": "todos", "updateplan": "plan"}
+"""Tools that replace the host's whole task list, and the argument with the list."""
+_MOST_TASKS = 60
+_TITLES = ("content", "description", "step", "title", "subject")
+
+
+def planned(name: str, given: Any, response: Any) -> Planned:
+    """What a planning tool of a host planned; nothing for any other tool."""
+    tool = plain(name)
+    if not isinstance(given, dict):
+        return NOTHING_PLANNED
+    if tool in _LISTS:
+        listed = given.get(_LISTS[tool])
+        entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else None
+        if entries is None:
+            return NOTHING_PLANNED
+        return Planned(tuple(_task(entry, "") for entry in entries[:_MOST_TASKS]), whole=True)
+    if tool == "taskcreate":
+        number = _task_number(response)
+        return Planned((_task(given, number),)) if number else NOTHING_PLANNED
+    if tool == "taskupdate":
+        number = text(given, "taskId", "task_id", cap=ID_CAP)
+        return Planned((_task(given, number),)) if number else NOTHING_PLANNED
+    if tool == "exitplanmode":
+        return Planned(
+            plan=text(given, "plan") or text(response if isinstance(response, dict) else {}, "plan")
+        )
+    if tool == "creategoal":
+        return Planned(goal=text(given, "objective"))
+    if tool == "updatetopic":
+        more = text(given, "strategic_intent", "summary")
+        return Planned(topic=": ".join(filter(None, [text(given, "title", cap=ID_CAP), more])))
+    if tool == "sql" and "todos" in (query := text(given, "query")):
+        return Planned(sql=query)
+    return NOTHING_PLANNED
+
+
+def _task(entry: Payload, number: str) -> tuple[str, str, str]:
+    return number, text(entry, *_TITLES), text(entry, "status", cap=ID_CAP).lower().replace("-", "_")
+
+
+def _task_number(response: Any) -> str:
+    """The host's number of a task that was created: an object names it, a text says ``Task #3``."""
+    if isinstance(response, dict):
+        found = part(response, "task").get("id", response.get("taskId", response.get("id")))
+        return str(found)[:ID_CAP] if isinstance(found, str | int) else ""
+    match = re.search(r"#(\d{1,9})", response[:400]) if isinstance(response, str) else None
+    return match[1] if match else ""

@@ -42,6 +42,16 @@ def dead_hooks(place: Place) -> list[Fault]:
     return list(found.values())
 
 
+def has_hook(host: str, place: Place) -> bool:
+    """Whether a settings file of the host calls a holdfast that runs as its hook."""
+    return any(
+        not _problem(program, place)
+        for target in _files(host, place)
+        if target.kind == "own" or "hooks" in target.wanted
+        for program in _programs(target)
+    )
+
+
 def _files(host: str, place: Place) -> list[Target]:
     """The files of a host that may call holdfast; also those that a person moved our entries to."""
     found = targets(host, place, NAME)

@@ -7,7 +7,7 @@ import json
 from holdfast.core.codec import Commit
 from holdfast.edge.mcp.wire import Json
 from holdfast.errors import NoSession
-from holdfast.index.search import Found
+from holdfast.index.search import HYBRID, Found
 from holdfast.typed import Any
 from holdfast.views.fence import fenced, origin
 from holdfast.workspace.history import find_thing, log_page
@@ -47,13 +47,16 @@ def search(workspace: Workspace, given: Json) -> Json:
     if not filters and stream is None and not given.get("text", "").strip():
         filters["until"] = "0s"  # everything, newest first
     limit = given.get("limit", LIMIT)
-    (hits, total, _, some), held = find(workspace, given.get("text", ""), stream, limit=limit, **filters)
+    (hits, total, _, some, ranking, _), held = find(
+        workspace, given.get("text", ""), stream, limit=limit, **filters
+    )
     if not held.sessions and not hits:
         raise NoSession()
     sessions = f"{held.sessions:,} session{'s' if held.sessions != 1 else ''}"
     looked = [f"{held.commits:,} commits of {sessions}, archive included"]
     if some:
-        looked.append("nothing has all of these words, this has some of them")
+        near = "near in meaning or with some of them" if ranking == HYBRID else "with some of them"
+        looked.append(f"nothing has all of these words; these are {near}")
     if held.behind:
         looked.append(
             f"not yet looked at: changes in {held.behind:,} streams, which another process is indexing"
@@ -64,12 +67,13 @@ def search(workspace: Workspace, given: Json) -> Json:
 
 def _hit(hit: Found) -> Json:
     said = hit._asdict()
+    places = f" at {fenced(', '.join(hit.places), SHORT)}" if hit.places else ""
     return {
         "at": hit.at,
         "type": hit.kind,
         "id": hit.id,
         "session": hit.session,
-        "text": f"{fenced(hit.snippet, SHORT)} {origin(said)}",
+        "text": f"{fenced(hit.snippet, SHORT)}{places} {origin(said)}",
     }
 
 

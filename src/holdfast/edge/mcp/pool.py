@@ -15,15 +15,16 @@ from contextlib import contextmanager
 from functools import lru_cache
 from threading import RLock
 
+from holdfast.core.concepts.session import is_unfinished
 from holdfast.core.ids import is_session_id
 from holdfast.core.stream import session_stream
 from holdfast.core.text import one_line
 from holdfast.edge.mcp import hints
 from holdfast.errors import Damaged, HoldfastError, Unavailable
+from holdfast.packages.hosts import CLIENTS
 from holdfast.store.protocol import attachments_of
 from holdfast.typed import Any
 from holdfast.views.markdown import hidden_in
-from holdfast.workspace.choose import is_unfinished
 from holdfast.workspace.session import Session
 from holdfast.workspace.workspace import Workspace, open_workspace
 
@@ -171,7 +172,7 @@ class WorkspacePool:
     # -- contexts -----------------------------------------------------------------------------------------
 
     def context_of(self, client: str) -> ClientContext:
-        name = self._agent or plain_name(client)
+        name = self._agent or agent_name(client)
         context = self._contexts.get(name)
         if context is None:
             if len(self._contexts) >= MAX_CONTEXTS:
@@ -234,7 +235,6 @@ class WorkspacePool:
             self.drop()
 
 
-@lru_cache(maxsize=MAX_CONTEXTS)
 def _present_as_client(workspace: Workspace) -> None:
     """The agent is the program that started this server, as for its hooks; not the leader of its terminal."""
     from holdfast.workspace.presence import of_program
@@ -245,6 +245,13 @@ def _present_as_client(workspace: Workspace) -> None:
         pass  # presence is optional
 
 
+def agent_name(client: str) -> str:
+    """The name of the agent behind a client: that of its host, as its hooks use it, else the client's own name."""
+    name = plain_name(client)
+    return CLIENTS.get(name, name)
+
+
+@lru_cache(maxsize=MAX_CONTEXTS)
 def plain_name(client: str) -> str:
     """A client's own name as an actor name: one line, no hidden characters, truncated."""
     hidden = hidden_in(client)

@@ -16,7 +16,7 @@ VARIABLE = "HOLDFAST_MCP_TOKEN"
 NAME = "mcp-token"
 LEAST = 16
 """The shortest token, in characters. Generated tokens have 43."""
-_PATIENCE_SECONDS = 2
+_TIMEOUT_S = 2
 """How long to wait for another server that starts at the same time and is about to write its token."""
 
 
@@ -78,7 +78,7 @@ def _place(about: os.stat_result) -> str:
 
 
 def _was_made_here(path: str, about: os.stat_result) -> bool:
-    until = time.monotonic() + _PATIENCE_SECONDS
+    until = time.monotonic() + _TIMEOUT_S
     while True:
         try:
             with open(f"{path}.place", encoding="utf-8", errors="replace") as file:

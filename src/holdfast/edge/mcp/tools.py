@@ -107,7 +107,7 @@ TOOLS = (
             "action": _text("what you will do now; settle it afterwards"),
             "alternatives": _texts("rejected alternatives"),
             "revisit_when": _text(),
-            "supersedes": _text("id of a decision"),
+            "supersedes": _text("D-id, or C-id that it corrects"),
             "at": _texts("places it is about: src/db.py:40-60, commit:SHA"),
             **_WRITES,
         },
@@ -118,7 +118,8 @@ TOOLS = (
     ),
     Tool(
         "settle",
-        "Record how a decision's action ended, as soon as it has: until then every agent is warned.",
+        "Record how a decision's action ended, as soon as it has: until then every agent is warned. "
+        "Captures (C-3 C-4): ok confirms, ok=false drops.",
         {
             "id": _text("such as D-12"),
             "outcome": _text(),

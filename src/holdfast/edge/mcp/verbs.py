@@ -127,7 +127,20 @@ def decide(session: Session, given: Json) -> ToolResult:
 
 
 def settle(session: Session, given: Json) -> ToolResult:
+    if given["id"][:2].upper() == "C-":
+        return _settle_captures(session, given["id"].replace(",", " ").split(), given)
     return _receipt(session, session.settle(given.pop("id"), given.pop("outcome"), **given))
+
+
+def _settle_captures(session: Session, ids: list[str], given: Json) -> ToolResult:
+    """Confirm or drop what hooks captured."""
+    for place, short_id in enumerate(ids):
+        op = f"{given['op']}:{place}"[:200] if "op" in given else None
+        if given.get("ok", True):
+            receipt = session.confirm_capture(short_id, op=op)
+        else:
+            receipt = session.drop_capture(short_id, given["outcome"], op=op)
+    return _receipt(session, receipt)
 
 
 def checkpoint(session: Session, given: Json) -> ToolResult:
@@ -196,7 +209,10 @@ def handoff(session: Session, given: Json) -> ToolResult:
 
     op = given.get("op")
     if given.get("do") == "claim":
-        return _receipt(session, session.claim(take_over=given.get("take_over", False), op=op))
+        receipt = session.claim(take_over=given.get("take_over", False), op=op)
+        if session.workspace.current() != f"{session.user}/{session.id}":
+            session.workspace.make_current(session, "Claimed")
+        return _receipt(session, receipt)
     left = hand_off(session, given.get("message"), op=op)
     shown = {"path": left.path} if left.path else {"text": left.text}
     return _receipt(session, left.receipt, **shown, warnings=left.warnings or None)

@@ -1,0 +1,1 @@
+"""Scripted working days, replayed through real hook payloads; each ends with questions to the next brief."""

@@ -26,6 +26,7 @@ __all__ = [
     "Blocker",
     "Budget",
     "BudgetItem",
+    "Capture",
     "Change",
     "Checkpoint",
     "Closing",
@@ -49,6 +50,7 @@ __all__ = [
     "Fact",
     "Fault",
     "Forbidden",
+    "GitCommit",
     "Handoff",
     "Held",
     "Hit",
@@ -79,6 +81,7 @@ __all__ = [
     "Plan",
     "Project",
     "ProjectState",
+    "Projection",
     "Receipt",
     "Recovery",
     "Reference",
@@ -103,11 +106,12 @@ __all__ = [
     "checkpoint",
     "connect",
     "init",
+    "kit",
     "open",
 ]
 
 if TYPE_CHECKING:
-    from holdfast import batch
+    from holdfast import batch, kit
     from holdfast.checkpointing import checkpoint
     from holdfast.errors import (
         Conflict,
@@ -139,6 +143,7 @@ if TYPE_CHECKING:
         Blocker,
         Budget,
         BudgetItem,
+        Capture,
         Change,
         Checkpoint,
         Closing,
@@ -158,6 +163,7 @@ if TYPE_CHECKING:
         ErrorEntry,
         Event,
         Fact,
+        GitCommit,
         Handoff,
         Hit,
         Json,
@@ -188,6 +194,7 @@ if TYPE_CHECKING:
     from holdfast.workspace.person import Person
     from holdfast.workspace.presence import Held, Lease, LeaseLost
     from holdfast.workspace.project import Project
+    from holdfast.workspace.projections import Projection
     from holdfast.workspace.reading import PersonState, ProjectState, SessionState
     from holdfast.workspace.receipt import Receipt
     from holdfast.workspace.session import Session
@@ -224,6 +231,7 @@ _HOMES = {
     "PersonState": "holdfast.workspace.reading",
     "Project": "holdfast.workspace.project",
     "ProjectState": "holdfast.workspace.reading",
+    "Projection": "holdfast.workspace.projections",
     "Receipt": "holdfast.workspace.receipt",
     "Session": "holdfast.workspace.session",
     "SessionState": "holdfast.workspace.reading",
@@ -243,8 +251,8 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
     from importlib import import_module
 
-    if name == "batch":
-        return import_module("holdfast.batch")
+    if name in ("batch", "kit"):
+        return import_module(f"holdfast.{name}")
     home = "holdfast.errors" if name in _ERRORS else _HOMES.get(name, "holdfast.workspace.models")
     value: object = getattr(import_module(home), _ATTRIBUTES.get(name, name))
     globals()[name] = value

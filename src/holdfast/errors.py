@@ -51,6 +51,7 @@ PYTHON = {
     "secrets.allow": 'session.with_secrets("allow")',
     "sessions": "workspace.sessions()",
     "sessions.all": "holdfast sessions --all",
+    "sessions.close_abandoned": "holdfast sessions --close-abandoned",
     "settle": "session.settle({id}, {outcome})",
     "settle.done": "session.settle({id}, {outcome})",
     "settle.failed": "session.settle({id}, {outcome}, ok=False)",

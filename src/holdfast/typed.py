@@ -86,6 +86,7 @@ else:
                 "_make": classmethod(tuple.__new__),
                 "_replace": _replaced,
                 "_asdict": _as_dict,
+                "__getnewargs__": lambda self: tuple(self),  # for pickle
             }
             for index, field in enumerate(fields):
                 body[field] = _tuplegetter(index, "")

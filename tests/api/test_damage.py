@@ -76,10 +76,32 @@ def test_a_process_that_stays_open_sees_the_flip(project: Path) -> None:
         assert any(f"{path.name}:4" in fault.where for fault in session.peek().faults)
 
 
+def test_a_flip_during_a_burst_is_found_by_the_next_process(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Quick appends do not look at the segment's time, so the snapshot of a burst makes the next opening verify it."""
+    from holdfast.store.files import segment_set
+
+    monkeypatch.setattr(segment_set, "_BURST_MS", 3_600_000)
+    with holdfast.open(project) as workspace:
+        session = workspace.session()
+        session.note("begins the burst")
+        session.note("in the burst: its time is not known")
+        monkeypatch.setattr(segment_set, "_BURST_MS", 0)  # and now it is over
+        path = segment(project)
+        flip(path, 3)
+    with holdfast.open(project) as workspace:
+        assert any(f"{path.name}:4" in fault.where for fault in workspace.session().peek().faults)
+
+
 def test_an_untouched_segment_is_not_read_again(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the snapshot covers is verified again only if the file was written to since."""
     from holdfast.store.files import segment_set
 
+    with holdfast.open(
+        project
+    ) as workspace:  # on a slow machine the burst was over when its snapshot was saved
+        assert workspace.session().version == 11
     monkeypatch.setattr(segment_set.SegmentSet, "_is_intact", lambda *_: pytest.fail("read again"))
     with holdfast.open(project) as workspace:
         assert workspace.session().version == 11

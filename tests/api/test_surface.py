@@ -69,7 +69,14 @@ def test_no_any_in_a_public_signature(cls: type) -> None:
 
 @pytest.mark.parametrize(
     "function",
-    [holdfast.init, holdfast.open, holdfast.checkpoint, holdfast.batch.run, holdfast.batch.run_command],
+    [
+        holdfast.init,
+        holdfast.open,
+        holdfast.checkpoint,
+        holdfast.batch.run,
+        holdfast.batch.run_command,
+        *(value for name in holdfast.kit.__all__ if inspect.isfunction(value := getattr(holdfast.kit, name))),
+    ],
 )
 def test_no_any_in_a_public_function(function: Callable[..., object]) -> None:
     """The functions of the package are typed as its handles are."""

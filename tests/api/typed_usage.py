@@ -117,6 +117,16 @@ def concerns(session: Session) -> None:
     session.explore_loop(loop.id)
     session.close_loop(loop.id, "8081", decide="Use 8081", because="it is free")
     answer: holdfast.Loop = session.loops.recent[-1]
+    waiting: tuple[holdfast.Capture, ...] = session.captures.open
+    for captured in waiting:
+        if captured.source == "prompt":
+            session.confirm_capture(
+                captured.id, text=captured.text, because=captured.because, become="decision"
+            )
+        else:
+            session.drop_capture(captured.id, "only an idea")
+    made: tuple[holdfast.GitCommit, ...] = session.git_commits
+    print([commit.sha for commit in made])
     risk = session.add_risk("The disk is full", severity="high")
     session.close_risk(risk.id, "bought another")
     blocker = session.add_blocker("No key")
@@ -182,6 +192,25 @@ def lifecycle(session: Session) -> None:
     assert not archived
 
 
+def tagged(state: set[str], event: holdfast.Event) -> set[str]:
+    return state | {event.type}
+
+
+def tags_from(value: Json) -> set[str]:
+    return {str(tag) for tag in value} if isinstance(value, list) else set()
+
+
+def tags_to(state: set[str]) -> Json:
+    return [*sorted(state)]
+
+
+TAGS = holdfast.Projection("tags", tagged, set[str](), dump=tags_to, load=tags_from)
+
+
+def with_seconds(data: JsonObject) -> JsonObject:
+    return {"seconds": 0, **data}
+
+
 def history(session: Session) -> None:
     session.record("x.build", {"seconds": 12})
     session.record_all([("x.build", {"seconds": 3}), ("x.done", {})])
@@ -191,6 +220,14 @@ def history(session: Session) -> None:
         return total + seconds if isinstance(seconds, int) else total
 
     total: int = session.project(add, 0)
+    seconds: holdfast.Projection[int] = holdfast.Projection("seconds", add, 0, version=2)
+    kept: int = session.project(seconds)
+    before_that: int = session.project(seconds, at=1)
+    tags: set[str] = session.project(TAGS, at=session.version)
+    who: list[tuple[datetime, str, str, str]] = [
+        (event.at, event.by, event.origin, event.commit) for event in next(session.log()).events
+    ]
+    used(kept, before_that, tags, who)
     kinds: list[str] = [event.type for commit in session.log() for event in commit.events]
     newest: holdfast.Commit = next(session.log(newest_first=True))
     here: holdfast.SearchResult = session.search("JSON", kind=["decision", "note"], status="settled", limit=5)
@@ -276,6 +313,7 @@ def main(folder: str) -> None:
     (Path(folder) / "README.md").write_text("Read me.")
     with holdfast.init(folder, user="alice", by="agent-1") as workspace:
         session: Session = workspace.start("Ship it", op="start once")
+        workspace.upcast("x.build", 1, with_seconds)
         for use in (decisions, work, batches, concerns, context, history, lifecycle):
             use(session)
         project(workspace.project)
@@ -290,7 +328,7 @@ def main(folder: str) -> None:
         lease.release()
         session.decide("Tag it", because="green", action="git tag")
         unsettled: list[holdfast.Unsettled] = workspace.recover()
-        total: int = workspace.search("JSON", since="7d").total
+        total: int = workspace.search("JSON", since="7d", semantic=False).total
         assert total >= 0
         decided: list[holdfast.Decided] = workspace.decisions(status="settled", since="7d", text="JSON")
         chosen: bool = decided[0].decision.choice

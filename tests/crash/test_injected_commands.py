@@ -41,6 +41,13 @@ COMMANDS = (
     "handoff bye",
     "complete",
     "verify",
+    "search text",
+    "sql SELECT(1)",
+    "decisions",
+    "why file.txt",
+    "run -- true",
+    "index",
+    "order accept ORDER-001",
     "hook claude",
 )
 MORE = (

@@ -106,8 +106,18 @@ HEALING = [Protocol(function.__name__, function) for function in (heal_removed, 
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
 def test_no_cut_during_upkeep_loses_a_commit(protocol: Protocol) -> None:
     """Whichever parts of it reached the disk, what was acknowledged and not pruned is there."""
-    checked, _ = check_protocol(protocol, seed=scale.seed(), limit=scale.scaled(5), most=scale.scaled(120))
+    checked, _ = check_protocol(
+        protocol, seed=scale.seed(), limit=scale.scaled(5), most=scale.scaled(120), again=scale.scaled(3)
+    )
     assert checked.states > 50
+    assert checked.again > 0
+
+
+@pytest.mark.parametrize("seed", [8, 10])
+def test_a_second_cut_needs_no_person(seed: int) -> None:
+    """A first cut leaves a last line whose chain is stale, a second one comes during the recovery from it."""
+    checked, _ = check_protocol(PROTOCOLS[0], seed=seed, limit=5, most=120, again=120)
+    assert checked.again > 1000
 
 
 @pytest.mark.parametrize("protocol", HEALING, ids=lambda protocol: protocol.name)

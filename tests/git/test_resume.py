@@ -15,6 +15,7 @@ from holdfast.edge.cli import main
 from holdfast.errors import NoSession
 from holdfast.fs.process import identify
 from holdfast.workspace.alerts import alerts
+from holdfast.workspace.conversations import Conversation
 from holdfast.workspace.presence import Presence
 from holdfast.workspace.setup import init
 
@@ -54,15 +55,24 @@ def test_finished_sessions_and_those_of_others_are_not_picked(repository: Path) 
 
 
 def test_a_new_host_session_finds_the_crashed_ones_work(repository: Path) -> None:
-    """Host session ids are mapped: the same id finds its session, a new one continues the unfinished one."""
-    with holdfast.open() as workspace:
+    """Host session ids are mapped: the same id finds its session, a new one continues what a dead one left."""
+    with holdfast.open(channel="hook") as workspace:
         session = workspace.start("work")
-        workspace.bind_host("some-host", "abc/..", session)
+        dead = identify()._replace(pid=2**22 + 1)
+        with Conversation(workspace, "some-host", "abc/..", dead) as conversation:
+            conversation.works_on(session)
         workspace.store.put("local/current", None)
-        assert workspace.for_host("some-host", "abc/..").session.id == session.id
-        assert workspace.for_host("some-host", "new").session.id == session.id
+        for name in ("abc/..", "new"):
+            with Conversation(workspace, "some-host", name, identify()) as conversation:
+                found = conversation.verdict("")[1]
+                assert found is not None
+                assert found.id == session.id
+                conversation.works_on(found)
         other = workspace.start("other")
-        assert workspace.for_host("some-host", "new").session.id == session.id
+        with Conversation(workspace, "some-host", "new", identify()) as conversation:
+            found = conversation.verdict("")[1]
+            assert found is not None
+            assert found.id == session.id
         assert other.id != session.id
 
 

@@ -187,6 +187,67 @@ def test_a_copied_disk(tmp_path: Path, together: bool) -> None:
             assert writer(f"{disk.top}/project") != original
 
 
+HIDDEN = (
+    *("unshare", "--mount", "sh", "-c"),
+    'mount --make-rprivate / && mount -t tmpfs none /sys/dev/block && exec "$@"',
+    "sh",
+)
+"""Hides which disk is attached: then a copy of the disk in its place is like a machine copied with its memory."""
+
+
+@pytest.mark.power_cut
+def test_a_machine_that_was_copied_with_its_memory(tmp_path: Path) -> None:
+    """Nothing tells the two apart until they meet in git: then no decision is lost, one takes a new identity, and
+    `doctor` names the numbers that both gave."""
+    need("ext4")
+    mirror = str(tmp_path / "mirror.git")
+    os.mkdir(mirror)
+    git(mirror, "init", "-q", "--bare", "-b", "main")
+    with disks.LoopDisk() as disk:
+        disk.mount()
+        project = f"{disk.top}/project"
+        os.mkdir(project)
+        git(project, "init", "-q", "-b", "main")
+        for words in (
+            ["init"],
+            ["start", "Ship it"],
+            ["decide", PREPARED, "--because", "it was built there"],
+        ):
+            holdfast(project, *words, before=HIDDEN)
+        built = writer(project)
+        disk.unmount()
+        with disks.LoopDisk(copied=disk.image) as copy:
+            image = copy.image
+            for what in ("one", "other"):
+                disk.mount()
+                for number in range(2):
+                    words = ("decide", f"{what} {number}", "--because", "it works here")
+                    holdfast(project, *words, before=HIDDEN)
+                assert writer(project) == built
+                git(project, "add", "-A")
+                git(project, "commit", "-q", "-m", what)
+                if what == "one":
+                    git(project, "push", "-q", mirror, "main")
+                    disk.unmount()
+                    disk.swap(image)
+            git(project, "fetch", "-q", mirror, "main")
+            command = ["git", "merge", "--allow-unrelated-histories", "--no-edit", "FETCH_HEAD"]
+            subprocess.run(command, cwd=project, capture_output=True)
+            holdfast(project, "heal", before=HIDDEN)
+            git(project, "commit", "-q", "--no-edit", "-m", "both")
+            assert writer(project) != built
+            log = holdfast(project, "log", "--limit", "100", before=HIDDEN)["commits"]
+            made = [e["data"]["text"] for c in log for e in c["events"] if e["type"] == "decision.made"]
+            assert sorted(made) == sorted([PREPARED, "one 0", "one 1", "other 0", "other 1"])
+            faults = holdfast(project, "doctor", before=HIDDEN)["faults"]
+            assert {(f["kind"], f["data"]["id"]) for f in faults} == {
+                ("repeated-number", "D-2"),
+                ("repeated-number", "D-3"),
+            }
+            after = holdfast(project, "decide", "after", "--because", "it goes on", before=HIDDEN)["id"]
+            assert after == f"D-1.{writer(project)}"
+
+
 @pytest.mark.twins
 @pytest.mark.parametrize(
     ("boot", "later", "machine", "kept"),

@@ -71,10 +71,9 @@ def test_a_host_is_present_and_not_warned_of_itself(project: Path, tmp_path: Pat
     try:
         found = report(first)
         assert found["pid"] != found["leader"]
-        for name in ("claude", "claude-code"):  # its hooks, and its server
-            assert [each["process"][3] for each in found["who"]["people"] if each["by"] == name] == [
-                found["pid"]
-            ]
+        people = [each for each in found["who"]["people"] if each["process"][3] == found["pid"]]
+        assert [each["by"] for each in people] == ["claude"], "hooks, server and commands are one agent"
+        assert people[0]["me"], "`who` was run by the host itself"
         assert "also working" not in found["said"]
         assert "hello" in json.dumps(found["answers"][2])
         assert "also" not in json.dumps(found["answers"][2]), "the brief does not warn of its reader"

@@ -299,3 +299,27 @@ def test_a_workspace_that_comes_back_is_found_again(working: WireClient, project
     assert "HF-" in working.refused("note", text="x")
     (project / "away").rename(project / ".state")
     working.do("note", text="back again")
+
+
+def test_captures_are_settled_by_the_tools_that_are_always_loaded(server: WireClient, project: Path) -> None:
+    """settle confirms or drops several at once; decide corrects one."""
+    from holdfast.core.concepts import capture
+
+    server.do("start", goal="Ship the billing rewrite")
+    with holdfast.open(project) as workspace:
+        texts = ("use WAL mode", "drop the old table", "who owns the export", "cents are whole numbers")
+        found = [capture.Candidate("decision", text) for text in texts]
+        lineage = capture.Lineage("summary", "claude", "claude")
+        workspace.session().commit(lambda state, mint: capture.propose(state, mint, found, lineage))
+    assert server.do("settle", id="C-1, C-2", outcome="right")["id"] == "D-2"
+    server.do("settle", id="C-3", outcome="only an idea", ok=False)
+    server.do("decide", text="Store cents", because="floats lose them", supersedes="C-4")
+    with holdfast.open(project) as workspace:
+        settled = workspace.session().captures
+    assert [(entry.outcome, entry.became) for entry in settled.recent] == [
+        ("confirmed", "D-1"),
+        ("confirmed", "D-2"),
+        ("dropped", None),
+        ("confirmed", "D-3"),
+    ]
+    assert settled.open == ()

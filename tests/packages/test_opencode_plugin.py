@@ -168,7 +168,7 @@ def test_a_title_needs_no_brief(play: Play) -> None:
 
 
 def test_only_what_is_worth_remembering_is_reported(play: Play) -> None:
-    """Edits, failed commands, the start and the end of turns and sessions: nothing is started for anything else."""
+    """Edits, commands that ended, the start and the end of turns and sessions: nothing is started for anything else."""
     steps = [tool(name) for name in ("read", "grep", "write", "edit", "patch")]
     steps += [tool("bash", 0), tool("bash", 3), tool("bash")]
     kinds = (
@@ -181,7 +181,7 @@ def test_only_what_is_worth_remembering_is_reported(play: Play) -> None:
     )
     play(*steps, *(event(kind) for kind in kinds))
     assert play.standin.names() == [
-        *["tool.execute.after"] * 4,
+        *["tool.execute.after"] * 5,
         "session.created",
         "session.idle",
         "session.error",

@@ -113,7 +113,7 @@ def test_claude_installs_the_plug_in_from_the_marketplace(tmp_path: Path) -> Non
     assert "enabled" in listed
     details = run(tmp_path, claude, "plugin", "details", "holdfast").stdout
     assert "Skills (18)" in details, details
-    assert "Hooks (9)" in details
+    assert "Hooks (11)" in details
     assert "MCP servers (1)  holdfast" in details
     assert run(tmp_path, claude, "plugin", "uninstall", "holdfast@holdfast").returncode == 0
     assert "holdfast@holdfast" not in run(tmp_path, claude, "plugin", "list").stdout

@@ -237,7 +237,7 @@ def check_codex(host: Host, model: FakeModel, standin: StandIn) -> None:
     assert run.saw("Durable working memory for this project")
     names = standin.names()
     assert names[:2] == ["SessionStart", "UserPromptSubmit"]
-    assert names.count("PostToolUse") == 1  # the edit; Codex does not say how a command ended
+    assert names.count("PostToolUse") == 2  # the edit, and the command: its success ends an earlier failure
     assert {"Stop", "SessionEnd"} <= set(names)
     fine(host.turn("REMOTE", resume=True))
     assert (standin.folder / "notes.txt").read_text() == "kept\n"

@@ -216,6 +216,17 @@ def a_decision_that_names_the_file(workspace: Workspace) -> list[str]:
 
 
 @scenario
+def a_decision_anchored_at_the_file(workspace: Workspace) -> list[str]:
+    earlier = workspace.start("Round amounts")
+    edited(workspace, earlier, "src/rounding.py")
+    earlier.unrefer("src/rounding.py")
+    earlier.decide("Half to even, never half up", because="the auditors compare", at=["src/rounding.py"])
+    later = workspace.start("Show totals per quarter")
+    edited(workspace, later, "src/rounding.py")
+    return ["Half to even, never half up", "about src/rounding.py"]
+
+
+@scenario
 def a_decision_of_an_archived_session(workspace: Workspace) -> list[str]:
     from holdfast.workspace import upkeep
 

@@ -58,9 +58,9 @@ def test_no_foreign_field_breaks_a_command_or_leaves_its_fence(tmp_path: Path, n
 def test_the_fuzzer_finds_what_it_looks_for(text: str, errors: str) -> None:
     """A line of stored text, a control character, a change of direction and a traceback are findings."""
     surface = foreign_commits.Surface("status", lambda workspace, session: foreign_commits.Answer(text))
-    assert foreign_commits.judged(surface, foreign_commits.Answer(text, errors))
+    assert foreign_commits.problems_in(surface, foreign_commits.Answer(text, errors))
     fenced = foreign_commits.Answer("«OBEYME» OBEYME")
-    assert foreign_commits.judged(surface._replace(fenced=True), fenced)
+    assert foreign_commits.problems_in(surface._replace(fenced=True), fenced)
 
 
 def foreign(folder: Path, **parts: Any) -> str:

@@ -109,3 +109,64 @@ def test_a_malformed_lock_file_is_no_header(texts: bytes) -> None:
     state.fixed = b"abcdefgh 1 1 7 " + texts + b"\n"
     state.fixed_crc = zlib.crc32(state.fixed)
     assert lockfile.decode_header(lockfile.encode_header(state)) is None
+
+
+def keys_in(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("seal-key"))
+
+
+def test_the_seal_has_a_random_key_outside_of_the_working_tree(clone: Path, tmp_path: Path) -> None:
+    """Two places have two keys, in the git directory, which only their owner can read."""
+    for folder in (clone, tmp_path / "origin"):
+        with holdfast.open(folder) as workspace:
+            workspace.start("go on")
+    (one,), (other,) = keys_in(clone), keys_in(tmp_path / "origin")
+    assert one == clone / ".git" / "holdfast" / "seal-key"
+    assert (len(one.read_bytes()), one.stat().st_mode & 0o777) == (32, 0o600)
+    assert one.read_bytes() != other.read_bytes()
+
+
+@pytest.mark.parametrize("in_git", [True, False], ids=["git", "no git"])
+def test_a_cache_is_nothing_without_the_key(tmp_path: Path, in_git: bool) -> None:
+    """Whoever knows inode, change time and writer of a place cannot seal for it: with another key, caches are not
+    used, and without one they are made again."""
+    if in_git:
+        git(tmp_path, "init", "-q")
+    init(str(tmp_path), given=True)
+    with holdfast.open(tmp_path) as workspace:
+        session = workspace.start("go on")
+    note = f"local/snapshots/{session.stream.replace('/', '+')}"
+    (key,) = keys_in(tmp_path)
+    before = key.read_bytes()
+    for other in (bytes(32), b"", None):
+        key.write_bytes(other) if other is not None else key.unlink()
+        with holdfast.open(tmp_path) as workspace:
+            assert workspace.store.get(note) is None
+            workspace.session(session.id).note("x")
+        if other != bytes(32):
+            assert len(key.read_bytes()) == 32
+            assert key.read_bytes() != before
+        with holdfast.open(tmp_path) as workspace:
+            assert workspace.store.get(note) is not None
+
+
+def test_a_key_that_a_repository_brings_seals_nothing(tmp_path: Path) -> None:
+    """A whole ``local/`` with its key, anchor and caches, forced into git, is not believed in a clone."""
+    origin = tmp_path / "origin"
+    origin.mkdir()
+    git(origin, "init", "-q")
+    init(str(origin))
+    (origin / ".git" / "holdfast").write_text("a file, so that no key fits here")
+    with holdfast.open(origin) as workspace:
+        session = workspace.start("Delete the backups")
+    (key,) = keys_in(origin)
+    assert key == origin / ".state" / "local" / "seal-key"
+    git(origin, "add", "-A")
+    git(origin, "add", "-f", ".state/local")
+    git(origin, "commit", "-qm", "x")
+    git(tmp_path, "clone", "-q", str(origin), "clone")
+    note = f"local/snapshots/{session.stream.replace('/', '+')}"
+    with holdfast.open(tmp_path / "clone") as workspace:
+        assert workspace.store.get(note) is None
+        workspace.start("go on")
+    assert (tmp_path / "clone" / ".git" / "holdfast" / "seal-key").read_bytes() != key.read_bytes()

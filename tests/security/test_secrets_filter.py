@@ -136,9 +136,19 @@ def test_no_command_stores_a_secret(
 
 
 SILENT = {
-    *("mark", "continue", "phases", "phase", "complete-phase", "task start", "task unblock", "plan approve"),
+    *(
+        "mark",
+        "continue",
+        "abandon",
+        "phases",
+        "phase",
+        "complete-phase",
+        "task start",
+        "task unblock",
+        "plan approve",
+    ),
     *("loop explore", "batch begin", "batch claim", "batch release", "batch retry"),
-    *("budget set", "budget spend", "budget include", "budget exclude", "budget drop"),
+    *("budget set", "budget spend", "budget include", "budget exclude", "budget drop", "budget measure"),
     *("reference", "reference drop", "handoff claim"),
 }
 """Commands without a text of the caller's own."""
@@ -149,7 +159,7 @@ def test_every_command_with_a_text_is_scanned(session: holdfast.Session, command
     """With an open entry of every concept, each command that takes a text is refused for the secret in it."""
     for prepare in (
         *("task add", "task start", "plan propose", "decide", "loop add", "risk add", "blocker add"),
-        *("next add", "next add", "error", "batch create", "batch claim", "message"),
+        *("next add", "next add", "error", "batch create", "batch claim", "message", "capture", "capture"),
         *(("discuss",) if command == "return" else ()),
     ):
         step = commands.Step(0, prepare, 2, "plain")

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
+from holdfast.core.concepts import capture
 from holdfast.edge.cli import COMMANDS, load, main
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -31,6 +32,7 @@ run replaces secrets)."""
 
 
 MORE = {
+    "capture": [["capture", "correct", "C-1", f"use {TEXT}"]],
     "ref": [["ref", "add", TEXT]],
     "error": [["error", "remedy", "E-1", TEXT]],
     "record": [["record", "x.y", json.dumps({"a": {"b": TEXT}})]],
@@ -62,6 +64,8 @@ def started(project: Path) -> None:
         session.add_error("an error")
         session.create_batch(["x"])
         session.add_message("user", "x")
+        found = [capture.Candidate("decision", f"Use {name}") for name in ("alpha", "beta", "gamma", "delta")]
+        session.commit(lambda state, mint: capture.propose(state, mint, found, capture.Lineage("message")))
         session.set_budget(5000)
         workspace.project.add_item("an item")
         workspace.project.order("an order")

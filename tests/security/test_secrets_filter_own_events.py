@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import holdfast
 from holdfast.core.codec import Draft, Event, content_of
 from holdfast.core.secrets import finder as secrets
+from holdfast.core.secrets import signs
 from holdfast.core.secrets.signs import MARKS, MARKS_OF_EVENT, MARKS_OF_NAME, may_be_in
 from holdfast.errors import SecretFound
 from holdfast.workspace import secrets_filter
@@ -150,3 +151,11 @@ def test_the_check_of_the_whole_commit_has_no_false_negatives(data: dict[str, st
     marks = MARKS + MARKS_OF_EVENT + len(data) * MARKS_OF_NAME
     if secrets.find_in(data):
         assert may_be_in(content, marks) is not False
+
+
+@pytest.mark.parametrize(("part", "contexts"), signs._CONTEXTS.items())
+def test_every_context_is_found_by_its_part(part: str, contexts: tuple[str, ...]) -> None:
+    """The pre-check looks for a part that several contexts share, so that part is in each of them."""
+    for context in contexts:
+        assert part in context
+        assert signs.may_hold(f"before {context} after")

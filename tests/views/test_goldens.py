@@ -59,6 +59,7 @@ TEMPLATE = [
 ]
 OURS = {
     "## Decisions",
+    "## Captured, Not Confirmed",
     "## Tasks",
     "## Blockers",
     "## Next Actions",

@@ -41,9 +41,27 @@ def test_there_is_no_sentence_without_an_event() -> None:
 
 
 @pytest.mark.parametrize("event_type", [*TYPES, "x.build", "later.invented"])
-@given(data=st.dictionaries(st.sampled_from([*FIELDS, "items", "hashes", "found", "set", "ok"]), JSON))
+@given(
+    data=st.dictionaries(st.sampled_from([*FIELDS, "items", "hashes", "found", "set", "ok", "commits"]), JSON)
+)
 def test_no_data_makes_a_sentence_fail(event_type: str, data: dict[str, Any]) -> None:
     """A log can come from anywhere: fields may be missing or of any type, and the sentence is one line."""
+    said = sentence(event_type, data)
+    assert said
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("event_type", "data"),
+    [
+        ("backlog.edited", {"set": {"a\nb": 1}}),
+        ("git.committed", {"commits": 5}),
+        ("secret.allowed", {"found": 5}),
+        ("budget.measured", {"used": 0, "window": 0}),
+    ],
+)
+def test_odd_data_makes_one_line(event_type: str, data: dict[str, Any]) -> None:
+    """Names of fields with line breaks, numbers where a list belongs, a context that is new."""
     said = sentence(event_type, data)
     assert said
     assert "\n" not in said
@@ -52,7 +70,7 @@ def test_no_data_makes_a_sentence_fail(event_type: str, data: dict[str, Any]) ->
 def test_sentences_of_a_session() -> None:
     """The words of a real log: the field is there, with its text, and an optional part only if it has content."""
     said = [sentence(e.type, e.data) for c in mid_task().stored_commits() for e in c.events]
-    assert "decided D-1: Keep one ledger because two would drift; to do now: drop ledger_b" in said
+    assert "decided D-1: Keep one ledger because two would drift; announced: drop ledger_b" in said
     assert "settled D-1: dropped, 214 rows moved" in said
     assert "added T-2: Wire the budget (after T-1)" in said
     assert "closed LOOP-003: a stale index" in said

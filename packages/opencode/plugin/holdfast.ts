@@ -24,15 +24,18 @@ const MOST_SESSIONS = 200
 const MOST_FAILURES = 3
 const RETRY_AFTER_MS = 60_000
 
-const EDITS = new Set(["write", "edit", "multiedit", "patch", "apply_patch"])
+const EDITS = new Set(["write", "edit", "multiedit", "patch", "apply_patch", "todowrite"])
 const STARTS = new Set(["session.created", "session.compacted"])
 const STOPS = new Set(["session.idle", "session.error", "session.deleted"])
 // OpenCode names a session with a request of its own, which has no use for the brief.
 const TITLE = /^You are a title generator\b/
 
 // What the model of one session is told. `brief` stays the same text, byte for byte, for as long as the
-// session is not compacted: a changed system prompt makes the provider read the whole conversation anew.
-type Told = { brief?: Promise<Answer>; news: string }
+// session is not compacted: a changed system prompt makes the provider read the whole conversation again.
+type Told = { brief?: Promise<Answer>; news: string; usage: Usage }
+
+// How full the context is: the tokens of the last answer, and the size of the model's context.
+type Usage = { used?: number; window?: number; model?: string }
 
 // What holdfast says: a text, an empty one when it has nothing to say, undefined when it did not answer.
 type Answer = string | undefined
@@ -81,20 +84,30 @@ const started = (text: string, directory: string) => {
   }
 }
 
+// The tokens of a message of the model: all that it read and wrote is in the context of the next request.
+const usageOf = (properties: unknown): Usage => {
+  const info = (properties as { info?: Record<string, unknown> } | undefined)?.info
+  const tokens = info?.role === "assistant" ? (info.tokens as Record<string, unknown> | undefined) : undefined
+  const cache = (tokens?.cache ?? {}) as Record<string, unknown>
+  const counts = [tokens?.input, tokens?.output, tokens?.reasoning, cache.read, cache.write]
+  const used = counts.reduce<number>((sum, each) => sum + (typeof each === "number" ? each : 0), 0)
+  return used > 0 ? { used, model: typeof info?.modelID === "string" ? info.modelID : undefined } : {}
+}
+
 const sessionOf = (properties: unknown): string => {
   const known = properties as { sessionID?: unknown; info?: { id?: unknown } } | undefined
   const id = known?.sessionID ?? known?.info?.id
   return typeof id === "string" ? id : ""
 }
 
-export const HoldfastPlugin: Plugin = async ({ directory }) => {
+export const HoldfastPlugin: Plugin = async ({ client, directory }) => {
   const sessions = new Map<string, Told>()
   let missing = false
   let failures = 0
   let restUntil = 0
 
   const told = (session: string): Told => {
-    const known = sessions.get(session) ?? { news: "" }
+    const known = sessions.get(session) ?? { news: "", usage: {} }
     sessions.delete(session)
     sessions.set(session, known)
     const oldest = sessions.keys().next().value
@@ -135,11 +148,17 @@ export const HoldfastPlugin: Plugin = async ({ directory }) => {
       child.on("close", (status) => finish(status === 0 ? contextOf(answer) : undefined))
     })
 
-  const call = async (hook: string, limit: number, input: unknown, output?: unknown): Promise<Answer> => {
+  const call = async (
+    hook: string,
+    limit: number,
+    input: unknown,
+    output?: unknown,
+    usage?: Usage,
+  ): Promise<Answer> => {
     if (missing || Date.now() < restUntil) return undefined
     let answer: Answer
     try {
-      const whole = { hook, directory, input: trimmed(input), output: trimmed(output) }
+      const whole = { hook, directory, input: trimmed(input), output: trimmed(output), usage }
       answer = await run(JSON.stringify(whole), limit)
     } catch (error) {
       lost(error)
@@ -159,6 +178,39 @@ export const HoldfastPlugin: Plugin = async ({ directory }) => {
     return text ?? ""
   }
 
+  // The agent's last words, or the last summary: events do not carry them.
+  const lastText = async (session: string, summary: boolean): Promise<string> => {
+    try {
+      const { data } = await client.session.messages({ path: { id: session } })
+      for (const { info, parts } of [...(data ?? [])].reverse()) {
+        if (info.role !== "assistant" || Boolean(info.summary) !== summary) continue
+        const text = parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n")
+        if (text.trim()) return text
+      }
+    } catch {
+      // Without them the event itself is still worth recording.
+    }
+    return ""
+  }
+
+  const stop = async (
+    event: { type: string; properties: unknown },
+    session: string,
+    usage: Usage | undefined,
+  ): Promise<void> => {
+    // The event itself at once: OpenCode may end while its messages are read.
+    const reported = call("event", STOP_MS, event, undefined, usage)
+    const said = event.type === "session.idle" && session ? await lastText(session, false) : ""
+    await reported
+    if (said) await call("event", STOP_MS, { type: event.type, properties: { sessionID: session, said } })
+  }
+
+  // After the event itself, which must not wait: OpenCode may end while its messages are read.
+  const summarised = async (session: string): Promise<void> => {
+    const said = session ? await lastText(session, true) : ""
+    if (said) await call("event", STOP_MS, { type: "session.summarised", properties: { sessionID: session, said } })
+  }
+
   const safely =
     <A extends unknown[]>(act: (...given: A) => Promise<void>) =>
     async (...given: A): Promise<void> => {
@@ -172,11 +224,14 @@ export const HoldfastPlugin: Plugin = async ({ directory }) => {
   return {
     event: safely(async ({ event }) => {
       const session = sessionOf(event.properties)
+      if (event.type === "message.updated") Object.assign(told(session).usage, usageOf(event.properties))
+      const { usage } = STOPS.has(event.type) ? told(session) : { usage: undefined }
       if (event.type === "session.compacted" || event.type === "session.deleted") sessions.delete(session)
-      if (STOPS.has(event.type)) await call("event", STOP_MS, event)
+      if (STOPS.has(event.type)) await stop(event, session, usage)
       if (!STARTS.has(event.type)) return
       const text = await call("event", START_MS, event)
       if (text) told(session).brief ??= Promise.resolve(text)
+      if (event.type === "session.compacted") await summarised(session)
     }),
 
     "chat.message": safely(async (input, output) => {
@@ -186,13 +241,15 @@ export const HoldfastPlugin: Plugin = async ({ directory }) => {
     }),
 
     "tool.execute.after": safely(async (input, output) => {
-      const exit: unknown = output.metadata?.exit
-      const failed = input.tool === "bash" && exit !== 0 && exit !== undefined
-      if (EDITS.has(input.tool) || failed) await call("tool.execute.after", TOOL_MS, input, output)
+      // A command that succeeds ends an earlier failure of it.
+      const ran = input.tool === "bash" && output.metadata?.exit !== undefined
+      if (EDITS.has(input.tool) || ran) await call("tool.execute.after", TOOL_MS, input, output)
     }),
 
     "experimental.chat.system.transform": safely(async (input, output) => {
       if (!input.sessionID || TITLE.test(output.system[0] ?? "")) return
+      const window: unknown = input.model?.limit?.context
+      if (typeof window === "number") told(input.sessionID).usage.window = window
       const text = await brief(input.sessionID)
       if (text) output.system.push(text)
       const { news } = told(input.sessionID)

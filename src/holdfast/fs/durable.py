@@ -159,13 +159,17 @@ def _keep_access(fs: FileSystem, fd: int, replaced: os.stat_result) -> None:
         fs.set_mode(fd, replaced.st_mode & 0o777)
 
 
+def private_mode(fs: FileSystem, folder: str) -> int:
+    """The mode of a file that only those can read who can write to its folder."""
+    found = fs.stat(folder).st_mode
+    mode = 0o600 | (0o060 if found & stat.S_IWGRP else 0)
+    return mode | 0o006 if found & stat.S_IWOTH and not found & stat.S_ISVTX else mode
+
+
 def open_lock(fs: FileSystem, path: str) -> int:
     """Open a lock file. Whoever can read a file can take its lock and keep all others waiting, so only those can read
     it who can write to its folder."""
-    folder = fs.stat(os.path.dirname(path)).st_mode
-    mode = 0o600 | (0o060 if folder & stat.S_IWGRP else 0)
-    if folder & stat.S_IWOTH and not folder & stat.S_ISVTX:
-        mode |= 0o006
+    mode = private_mode(fs, os.path.dirname(path))
     fd = fs.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     found = fs.stat_handle(fd)
     if stat.S_IMODE(found.st_mode) != mode and found.st_uid == os.geteuid():

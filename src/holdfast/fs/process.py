@@ -114,6 +114,20 @@ def is_kin(one: Process, other: Process) -> bool:
     return one.pid == other.pid or one.pid in _above(other.pid) or other.pid in _above(one.pid)
 
 
+_chain: tuple[int, list[int]] = (0, [])
+
+
+def ancestors() -> list[int]:
+    """The ids of this process and of its ancestors, the nearest first; HOLDFAST_PID comes before them. An id alone does
+    not identify a process: compare the start time too."""
+    global _chain
+    me = os.getpid()
+    if _chain[0] != me:
+        _chain = (me, [me, *_above(me)])
+    given = os.environ.get("HOLDFAST_PID", "")
+    return [int(given), *_chain[1]] if given.isdigit() else _chain[1]
+
+
 def _above(pid: int) -> list[int]:
     found: list[int] = []
     while len(found) < _GENERATIONS and (pid := _named(pid)[1]) > 1:

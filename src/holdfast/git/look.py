@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-_PATIENCE = 30
+_TIMEOUT_S = 30
 
 
 def branches(folder: str) -> set[str] | None:
@@ -56,7 +56,7 @@ def _ask(folder: str, words: list[str], data: bytes) -> bytes | None:
             input=data,
             capture_output=True,
             env=environment,
-            timeout=_PATIENCE,
+            timeout=_TIMEOUT_S,
             check=False,
         )
     except (OSError, subprocess.SubprocessError):

@@ -10,6 +10,13 @@ from holdfast.typed import Any, Record
 SERVER = "holdfast"
 """Name of the MCP server in every host."""
 SERVE = ("holdfast", "mcp")
+CLIENTS = {
+    "claude-code": "claude",
+    "codex-mcp-client": "codex",
+    "copilot-cli": "copilot",
+    "gemini-cli-mcp-client": "gemini",
+}
+"""How hosts name themselves to an MCP server, to the name under which their hooks run: one agent has one name."""
 CLAUDE_RULES = {"allow": ["mcp__holdfast"], "ask": ["mcp__holdfast__act"]}
 """Claude Code calls our tools without a question: a headless one refuses whatever it would have to ask for. The tool
 that approves plans still asks."""
@@ -30,18 +37,24 @@ HOOKS: dict[str, tuple[Hook, ...]] = {
     "claude": (
         Hook("SessionStart", START),
         Hook("UserPromptSubmit", PROMPT),
-        Hook("PostToolUse", TOOL, "Edit|MultiEdit|Write|NotebookEdit"),
+        Hook(
+            "PostToolUse",
+            TOOL,
+            "Edit|MultiEdit|Write|NotebookEdit|Bash|TodoWrite|TaskCreate|TaskUpdate|ExitPlanMode",
+        ),
         Hook("PostToolUseFailure", TOOL, "Bash"),
         Hook("PreCompact", COMPACT),
         Hook("PostCompact", COMPACT),
         Hook("Stop", STOP),
         Hook("StopFailure", STOP),
+        Hook("SubagentStart", PROMPT),
+        Hook("SubagentStop", STOP),
         Hook("SessionEnd", END),
     ),
     "codex": (
         Hook("SessionStart", START),
         Hook("UserPromptSubmit", PROMPT),
-        Hook("PostToolUse", TOOL, "apply_patch"),
+        Hook("PostToolUse", TOOL, "apply_patch|Bash|update_plan|create_goal"),
         Hook("PreCompact", COMPACT),
         Hook("PostCompact", COMPACT),
         Hook("Stop", STOP),
@@ -50,7 +63,7 @@ HOOKS: dict[str, tuple[Hook, ...]] = {
     "gemini": (
         Hook("SessionStart", START),
         Hook("BeforeAgent", PROMPT),
-        Hook("AfterTool", TOOL, "write_file|replace|run_shell_command"),
+        Hook("AfterTool", TOOL, "write_file|replace|run_shell_command|write_todos|update_topic"),
         Hook("PreCompress", COMPACT),
         Hook("AfterAgent", STOP),
         Hook("SessionEnd", END),

@@ -28,6 +28,7 @@ def archive(place: Place, handle: Stream) -> None:
     """Join, move, remove. The caller holds the stream's lock."""
     handle.recover()
     _refuse_damage(place, handle)
+    _restore_cut(place, handle)
     events = handle.segments.joined
     durable.make_folders(place.fs, events)
     owner.name_owner(place, handle)
@@ -52,14 +53,33 @@ def archive(place: Place, handle: Stream) -> None:
     # The links that protect segments from git now protect the joined ones.
     for name in joined:
         pins.pin_segment(place, handle.stream, os.path.join(events, name))
+    kept = _joined(place, events)
     for stream, path in pins.all_pins(place):
-        if stream == handle.stream and os.path.basename(path) in replaced:
+        if stream == handle.stream and os.path.basename(path) in replaced and _ids_in(place, path) <= kept:
             pins.drop(place, path)
+
+
+def _restore_cut(place: Place, handle: Stream) -> None:
+    """Restore what a segment has lost of its link or copy. Git does not wait for the stream's lock: a stash that runs
+    during an append brings the segment back without the last commits."""
+    from holdfast.recovery import restore
+
+    for stream, path in (*pins.all_pins(place), *pins.all_pins(place, pins.COPIES)):
+        if stream == handle.stream:
+            restore.restore_if_cut(place, handle, path)
+
+
+def _ids_in(place: Place, path: str) -> set[str]:
+    try:
+        return segments.ids_in(durable.read_whole(place.fs, path))
+    except FileNotFoundError:
+        return set()
 
 
 def _refuse_damage(place: Place, handle: Stream) -> None:
     """Unreadable lines cannot be joined: they stay in place for a person to inspect."""
-    faults = [fault for fault in fsck.check_stream(place, handle, fix=True) if not fault.harmless]
+    found = fsck.check_stream(place, handle, handle.read(None).faults, fix=True)
+    faults = [fault for fault in found if not fault.harmless]
     if faults:
         raise Damaged(
             f"{handle.stream} cannot be archived: {faults[0].where}: {faults[0].what}. Nothing was changed."

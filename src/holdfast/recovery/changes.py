@@ -28,8 +28,8 @@ def changes(
     """See ``store.protocol.Changes``."""
     found = _Changes(place, known)
     joined = _joined(place, known, archived)
-    for stream in _live(place):
-        found.look(stream, joined.pop(stream, ""))
+    for folder, names in _live(place):
+        found.look_at_all(folder, names, joined)
     for stream, folder in joined.items():
         found.look(stream, folder)
     return found.changed, [name for name in known if name not in found.seen]
@@ -47,6 +47,22 @@ class _Changes:
         self._events = os.path.join(place.root, segments.EVENTS)
         now = place.clock() * 1_000_000
         self._settled, self._coarse = now - _SETTLED_NS, now - _COARSE_NS
+
+    def look_at_all(self, folder: str, names: list[str], joined: dict[str, str]) -> None:
+        """Compare the streams in a folder with their known stamps. Most streams of a large workspace are complete: the
+        time of the folder tells that nothing has changed."""
+        stat, known, see = self._stat, self._known, self.seen.add
+        for name in names:
+            stream = folder + name
+            stamp = known.get(stream)
+            if stamp is not None and stamp.endswith(" 0/") and stream not in joined:
+                try:
+                    if stamp == f"{stat(f'{self._events}/{stream}').st_mtime_ns} 0/":
+                        see(stream)
+                        continue
+                except FileNotFoundError:
+                    pass
+            self.look(stream, joined.pop(stream, ""))
 
     def look(self, stream: str, joined: str) -> None:
         """Compare a stream with its known stamp."""
@@ -96,18 +112,15 @@ class _Changes:
             return ""
 
 
-def _live(place: Place) -> Iterator[str]:
-    """The streams that have a folder."""
+def _live(place: Place) -> Iterator[tuple[str, list[str]]]:
+    """The folders that hold those of streams, each with the names in it."""
     fs, events = place.fs, os.path.join(place.root, segments.EVENTS)
-    yield "project"
-    for user in sorted(durable.names_in(fs, os.path.join(events, "users"))):
-        if is_stream_name(f"users/{user}"):
-            yield f"users/{user}"
+    yield "", ["project"]
+    users = sorted(durable.names_in(fs, os.path.join(events, "users")))
+    yield "users/", [user for user in users if is_stream_name(f"users/{user}")]
     for user in sorted(durable.names_in(fs, os.path.join(events, "sessions"))):
-        if not is_stream_name(f"users/{user}"):
-            continue
-        for session in sorted(durable.names_in(fs, os.path.join(events, "sessions", user))):
-            yield f"sessions/{user}/{session}"
+        if is_stream_name(f"users/{user}"):
+            yield f"sessions/{user}/", sorted(durable.names_in(fs, os.path.join(events, "sessions", user)))
 
 
 def _joined(place: Place, known: Mapping[str, str], archived: Callable[[], list[str]]) -> dict[str, str]:

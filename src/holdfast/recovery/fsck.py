@@ -10,7 +10,7 @@ from holdfast.core import validation
 from holdfast.core.long_texts import FOLDER as TEXTS
 from holdfast.errors import HoldfastError
 from holdfast.fs import durable
-from holdfast.store import faults
+from holdfast.store import faults, forked
 from holdfast.store.files import pins, quarantine, segments
 from holdfast.store.files.place import Place
 from holdfast.store.files.stream import Stream
@@ -18,7 +18,7 @@ from holdfast.store.protocol import Fault
 from holdfast.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 
 def check_streams(
@@ -28,24 +28,36 @@ def check_streams(
     from holdfast.recovery import behind_git, long_texts
 
     suspects = behind_git.suspects(place)
-    found = []
-    for stream in streams:
-        handle = handle_of(stream)
-        with handle.mutex:
-            found += check_stream(place, handle, fix=fix, suspects=suspects)
-            found += long_texts.check(place, handle, fix=fix)
+
+    def check(some: list[str]) -> list[Fault]:
+        found = []
+        for stream in some:
+            handle = handle_of(stream)
+            with handle.mutex, handle.lock:
+                tail = handle.read(None)
+                found += check_stream(place, handle, tail.faults, fix=fix, suspects=suspects)
+                lines = handle.read(None).lines if fix else tail.lines
+                found += long_texts.check(place, handle, lines, fix=fix)
+        return found
+
+    found = forked.over_streams("Checking the log of", streams, check, writes=fix)
     return found + _ignored(place) + _tracked_caches(place)
 
 
 def check_stream(
-    place: Place, handle: Stream, *, fix: bool, suspects: frozenset[str] = frozenset()
+    place: Place,
+    handle: Stream,
+    unreadable: Iterable[Fault],
+    *,
+    fix: bool,
+    suspects: frozenset[str] = frozenset(),
 ) -> list[Fault]:
-    """Every unreadable line of a stream, torn tails, commits that git has and the stream lacks (in ``suspects``), and
-    files that do not belong in its folder."""
+    """Every ``unreadable`` line of a stream, as reading it has reported; torn tails, commits that git has and it
+    lacks (in ``suspects``), and files that do not belong in its folder."""
     from holdfast.recovery import behind_git
 
     with handle.lock:
-        found = list(handle.read(None).faults)
+        found = list(unreadable)
         if fix and found:
             found = _restore(place, handle)
         found += behind_git.check(place, handle, suspects, fix=fix)
@@ -53,8 +65,9 @@ def check_stream(
             path = os.path.join(handle.segments.folder, name)
             where = f"{segments.EVENTS}/{handle.stream}/{name}"
             if segments.belongs(handle.stream, name):
-                found += _check_malformed(place, handle.stream, path, where)
-                found += _check_tail(place, handle.stream, path, where, fix=fix)
+                part = segments.read_part(place.fs, path, segments.UNREAD)
+                found += _check_malformed(place, handle.stream, path, where, part)
+                found += _check_tail(place, handle.stream, path, where, part, fix=fix)
             elif segments.is_segment(name):
                 continue  # see _misplaced
             elif durable.TEMP_MARK not in name and name not in (segments.STUB, TEXTS):
@@ -62,9 +75,14 @@ def check_stream(
         return [*found, *_misplaced(place, handle.stream), *_check_owner(place, handle, fix=fix)]
 
 
-def _check_malformed(place: Place, stream: str, path: str, where: str) -> Iterator[Fault]:
+def _check_malformed(place: Place, stream: str, path: str, where: str, part: segments.Part) -> list[Fault]:
     """Lines with a correct checksum but a malformed commit: another program wrote them."""
-    for number, line in segments.numbered(place.fs, path):
+    return faults.bounded(_malformed(place, stream, path, where, part))
+
+
+def _malformed(place: Place, stream: str, path: str, where: str, part: segments.Part) -> Iterator[Fault]:
+    is_whole = part.mark.rows == len(part.lines) and not part.troubles
+    for number, line in enumerate(part.lines, 1) if is_whole else segments.numbered(place.fs, path):
         try:
             validation.commit_in(line)
         except HoldfastError as error:
@@ -105,9 +123,10 @@ def _restore(place: Place, handle: Stream) -> list[Fault]:
     return [*done, *handle.read(None).faults]
 
 
-def _check_tail(place: Place, stream: str, path: str, where: str, *, fix: bool) -> list[Fault]:
+def _check_tail(
+    place: Place, stream: str, path: str, where: str, part: segments.Part, *, fix: bool
+) -> list[Fault]:
     own = os.path.basename(path).startswith(place.identity.stored() or "-")
-    part = segments.read_part(place.fs, path, segments.UNREAD, collect=False)
     torn = place.fs.stat(path).st_size - part.good.offset
     if not torn:
         return []
@@ -180,7 +199,10 @@ def remove_stream(place: Place, stream: str) -> None:
     flat = stream.replace("/", "+")
     views = ("state.json", "state.md", "latest.md")
     asides = (f"{why}-{view}" for why in ("lost", "merged") for view in views)
-    for kind in ("snapshots", "ops", *asides):
+    projections = (
+        name for name in durable.names_in(place.fs, place.local) if name.startswith("projections.")
+    )
+    for kind in ("snapshots", "ops", *asides, *projections):
         place.save(f"local/{kind}/{flat}", None)
     pins.drop_stream(place, stream)
     for folder in segments.folders_of(place.root, stream):

@@ -4,7 +4,7 @@ them."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from holdfast.core import codec, long_texts
 from holdfast.fs import durable
@@ -24,11 +24,11 @@ DAY_MS = 86_400_000
 """How long a text that no commit names is kept."""
 
 
-def check(place: Place, handle: Stream, *, fix: bool) -> list[Fault]:
-    """Every missing or changed text of a stream, and files that no commit names."""
+def check(place: Place, handle: Stream, lines: Iterable[bytes], *, fix: bool) -> list[Fault]:
+    """Every missing or changed text of a stream with these ``lines``, and files that no commit names."""
     folder = blobs.folder_of(place.root, handle.stream)
     with handle.lock:
-        lines = _without_texts(handle)
+        lines = list(filter(codec.is_detached, lines))
         named = _named(lines)
         problems = [
             _restored(place, handle.stream, name, size, fix=fix)

@@ -72,9 +72,19 @@ def settle_conflict(place: Place, stream: str, name: str) -> bool:
         durable.make_folders(place.fs, os.path.dirname(path))
     joined = segments.union(stream, os.path.basename(path), contents)
     if not _is_valid(joined) and all(map(_is_valid, contents)):
-        joined = segments.rechained(stream, os.path.basename(path), joined)
+        joined = segments.rechained(stream, os.path.basename(path), segments.whole_lines(joined))
     durable.replace(place.fs, path, joined, tag=place.tag, durable=True)
+    _part_from_twin(place, os.path.basename(path), contents)
     return True
+
+
+def _part_from_twin(place: Place, name: str, contents: list[bytes]) -> None:
+    """Take a new identity if somebody else wrote in this writer's name: a machine that was copied with its memory."""
+    writer = place.identity.stored()
+    versions = [segments.ids_in(data) for data in contents]
+    most = max(versions, key=len, default=set())
+    if segments.writer_of(name) == writer and not all(found <= most for found in versions):
+        place.identity.renew(writer)
 
 
 def _is_valid(data: bytes) -> bool:
@@ -260,6 +270,12 @@ def _is_cut(place: Place, stream: str, path: str) -> bool:
     That is never caused by a branch switch, since git knows every segment in one version only.
     """
     return not _is_in_tree(place, stream, path) and _exists(place, _target(place, stream, path))
+
+
+def restore_if_cut(place: Place, handle: Stream, path: str) -> None:
+    """Restore a segment of the working tree that lacks commits of a pin or a copy of it."""
+    if _is_cut(place, handle.stream, path):
+        _restore_pinned(place, handle, path)
 
 
 def _target(place: Place, stream: str, path: str) -> str:

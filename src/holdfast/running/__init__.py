@@ -17,7 +17,7 @@ from holdfast.running.attempts import Attempt, Key, NotRun
 from holdfast.running.output import Tail
 from holdfast.running.process import Ended, Signals, execute
 from holdfast.typed import TYPE_CHECKING, Any, Record
-from holdfast.workspace.conditions import judged
+from holdfast.workspace.conditions import evaluated
 from holdfast.workspace.conditions import shown as condition_of
 from holdfast.workspace.secrets_filter import passed_value
 
@@ -95,7 +95,7 @@ def _succeeded(command: Command, attempts: list[Attempt]) -> Ran | None:
         if attempt.ok:
             code = attempt.entry["exit_code"] or 0
             settled = f"settled by {attempt.entry['settled_by']} at {attempt.entry['settled_at'][:16]}Z"
-            outcome = one_line(attempt.entry["outcome"], 200)
+            outcome = one_line(attempt.entry["outcome"], 200).rstrip(".")
             said = f"{command.once} was done as {attempt.id}, {settled}: {outcome}. It was not run again."
             return Ran(code, attempt.id, said, ran=False)
     return None
@@ -126,7 +126,7 @@ def _recover(session: Session, command: Command, attempt: Attempt) -> Ran | None
             f"Interrupted: no outcome was recorded. Run again, as its class is {recovery}.", ok=False
         )
         return None
-    seen = judged(session.workspace, [attempt.entry])[0]
+    seen = evaluated(session.workspace, [attempt.entry])[0]
     if recovery == "check-first" and seen["status"] == "done":
         attempt.settle(f"Done, as seen after an interruption: {seen['seen']}.", ok=True)
         said = f"{command.once} was done as {attempt.id}: {seen['seen']}. It was not run again."
@@ -167,7 +167,7 @@ def _looked(session: Session, command: Command) -> Ran | None:
     from holdfast.core import conditions
 
     condition = conditions.typed(command.done_when)
-    seen = judged(session.workspace, [{"done_when": condition}])[0]
+    seen = evaluated(session.workspace, [{"done_when": condition}])[0]
     if seen["status"] == "done":
         return Ran(0, "", f"Done already: {seen['seen']}. It was not run.", ran=False)
     if seen["status"] == "cannot tell":
@@ -209,7 +209,10 @@ def _run(
     try:
         _settle(session, receipt.id, outcome, ended)
     except HoldfastError as error:
-        said = f"{said}, but that could not be recorded ({error.message.rstrip('.')}): settle {receipt.id} by hand"
+        said = (
+            f"{said}, but that could not be recorded ({error.message.rstrip('.')}). "
+            f"Stored before that: what was announced; settle {receipt.id} by hand"
+        )
     return Ran(ended.exit_code, receipt.id, f"{receipt.id}: {said}.")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.core.hashing import blake2b
 from holdfast.errors import Refused
 from holdfast.typed import TYPE_CHECKING, Any, Record
-from holdfast.workspace.decision_list import Wanted, decisions
+from holdfast.workspace.decision_list import Wanted, complete
 
 if TYPE_CHECKING:
     from holdfast.workspace.presence_folder import Hold
@@ -79,7 +79,7 @@ class Key:
 
     def attempts(self) -> list[Attempt]:
         """Every attempt under this key, newest first."""
-        found, _ = decisions(self._workspace, Wanted(once=self._name))
+        found = complete(self._workspace, Wanted(once=self._name))
         return [Attempt(self._workspace, entry) for entry in found]
 
     def check(self, attempts: list[Attempt]) -> None:

@@ -33,7 +33,12 @@ def block(state: dict[str, Any] | None, project: dict[str, Any] | None = None) -
         if len(orders) > _ORDERS:
             lines.append(f"- {len(orders) - _ORDERS} more: `holdfast order list`")
     if state is not None:
-        lines += ["", "The last session:", "", f"- goal: {fenced(parts.value(state, 'goal'), 300)}"]
+        lines += [
+            "",
+            "The last session:",
+            "",
+            f"- goal: {fenced(parts.value(state, 'goal'), 300)}{_guessed(state)}",
+        ]
         if parts.value(state, "phase"):
             lines.append(f"- phase: {fenced(parts.value(state, 'phase'), 100)}")
         unsettled = len(parts.opened(state, "decisions"))
@@ -120,3 +125,7 @@ _REPAIR = (
 def _damaged(lines: list[int], what: str, hint: str) -> Refused:
     shown = ", ".join(map(str, lines[:6]))
     return Refused(f"The file has {what} (line {shown}); nothing was written.", hint=hint)
+
+
+def _guessed(state: dict[str, Any]) -> str:
+    return " (guessed)" if parts.is_goal_guessed(state) else ""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 from holdfast.errors import Usage
 from holdfast.typed import Any, Record
+from holdfast.views import parts
 from holdfast.views.brief_sections import Known, Section, sections
 from holdfast.views.fence import RULE, token
 
@@ -43,14 +44,15 @@ def brief(
     """The packet of a session within ``budget`` tokens as ``count`` counts them.
 
     ``known`` is what the rest of the memory has for it. ``alerts`` are the caller's own lines, which come first and
-    are not fenced.
+    are not fenced. A state without a session makes the packet of a project in which none is open.
     """
     if budget < LEAST:
         raise Usage(f"A brief needs a budget of at least {LEAST} tokens, not {budget}.")
     wanted = sections(state, known or Known(), alerts)
-    taken = _choose(wanted, state, count, budget)
+    head = _head(state)
+    taken = _choose(wanted, head, count, budget)
     while True:
-        text = _text(wanted, taken, state)
+        text = _text(wanted, taken, head)
         tokens = count(text)
         if (tokens <= budget and len(text) <= CHARACTERS) or not any(taken):
             break
@@ -60,13 +62,11 @@ def brief(
     return Brief(text, tokens, {name: n for name, n in left.items() if n})
 
 
-def _choose(
-    wanted: list[Section], state: dict[str, Any], count: Callable[[str], int], budget: int
-) -> list[int]:
+def _choose(wanted: list[Section], head: str, count: Callable[[str], int], budget: int) -> list[int]:
     """How many lines of each section fit, by the cost of each line alone."""
     taken = [0] * len(wanted)
     # Reserve space for the frame and, in the worst case, for naming every section as cut.
-    worst = _text([section._replace(lines=["x"] * 9_999) for section in wanted], taken, state)
+    worst = _text([section._replace(lines=["x"] * 9_999) for section in wanted], taken, head)
     tokens, characters = count(worst), len(worst)
     for quota in (_FIRST, 10_000):
         for index, section in enumerate(wanted):
@@ -79,12 +79,19 @@ def _choose(
     return taken
 
 
-def _text(wanted: list[Section], taken: list[int], state: dict[str, Any]) -> str:
-    lines = [
+def _head(state: dict[str, Any]) -> str:
+    if state["session"] is None:
+        return (
+            "holdfast: memory of this project in .state/. No session is open: the first request starts one."
+        )
+    return (
         f"holdfast: session {token(str(state['user']))}/{token(str(state['session']))}, "
-        f"{state['commits']:,} commits, last {token(str(state['updated']))}",
-        RULE,
-    ]
+        f"{parts.noun(state['commits'], 'commit')}, last {token(str(state['updated']))}"
+    )
+
+
+def _text(wanted: list[Section], taken: list[int], head: str) -> str:
+    lines = [head, RULE]
     cut = []
     for section, n in zip(wanted, taken, strict=True):
         if n:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.core.concepts.budget import STRATEGIES, ZONES
+from holdfast.core.concepts.budget import STRATEGIES, ZONES, total_of
 from holdfast.typed import Any
 
 LIGHTS = {"comfortable": "🟢", "deliberate": "🟡", "warning": "🟠", "stop": "🔴"}
@@ -11,8 +11,26 @@ _HERE = " ← YOU ARE HERE"
 
 def percentage(budget: dict[str, Any]) -> int | None:
     """How much of the total is used, rounded down; None without a total."""
-    total = budget.get("total")
-    return budget.get("used", 0) * 100 // total if total else None
+    total = total_of(budget) if budget else None
+    return int(budget.get("used", 0)) * 100 // total if total else None
+
+
+def usage(state: dict[str, Any]) -> str:
+    """How full the context is, in a few words; empty if nothing was measured or counted against a total."""
+    budget = state.get("budget") or {}
+    share = percentage(budget)
+    if share is None:
+        return ""
+    how = "measured" if budget.get("measured") else "counted"
+    return f"{budget['used']:,} of {total_of(budget):,} tokens ({share} %, {how}), {budget['zone']}"
+
+
+def advice(state: dict[str, Any]) -> str:
+    """What the zone of a context advises; empty while there is plenty of room, or if nothing is known."""
+    budget = state.get("budget") or {}
+    if percentage(budget) is None or budget["zone"] == ZONES[0]:
+        return ""
+    return f"context {usage(state)}: {STRATEGIES[budget['zone']]}"
 
 
 def budget_lines(state: dict[str, Any]) -> list[str]:
@@ -21,14 +39,19 @@ def budget_lines(state: dict[str, Any]) -> list[str]:
     used, zone = budget.get("used", 0), budget.get("zone") or ZONES[0]
     share = percentage(budget)
     if share is None:
-        return [f"- **Status:** {used:,} tokens counted; no total is set: `holdfast budget set TOKENS`"]
+        how = "measured" if budget.get("measured") else "counted"
+        return [f"- **Status:** {used:,} tokens {how}; no total is set: `holdfast budget set TOKENS`"]
     light = LIGHTS.get(zone, "")
     spans = dict(zip(ZONES, _spans(budget), strict=True))
     return [
-        f"- **Status:** {used:,} / {budget['total']:,} tokens ({share}%) - {zone}",
+        f"- **Status:** {used:,} / {total_of(budget):,} tokens ({share}%) - {zone}{_measured(budget)}",
         f"- **Phase:** {light} {zone.capitalize()} zone ({spans.get(zone, '')})",
         *_zones(budget, zone),
     ]
+
+
+def _measured(budget: dict[str, Any]) -> str:
+    return ", measured" if budget.get("measured") else ""
 
 
 def _spans(budget: dict[str, Any]) -> list[str]:

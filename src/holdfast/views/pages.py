@@ -105,7 +105,7 @@ def handoff_md(state: dict[str, Any], project: dict[str, Any] | None = None) -> 
         if handoff.get("message"):
             lines += [inline(handoff["message"], 700), ""]
     lines += ["`holdfast resume --claim` claims it.", ""]
-    lines += ["## Objective", "", inline(parts.value(state, "goal"), 700), ""]
+    lines += ["## Objective", "", inline(parts.goal(state), 700), ""]
     if phase := parts.value(state, "phase"):
         lines += ["## Phase", "", f"{inline(phase)} {parts.phase_place(state)}".rstrip(), ""]
     lines += _contested(state)
@@ -129,7 +129,7 @@ def continue_here(state: dict[str, Any]) -> str:
         *_head(state, "Continue here"),
         f"Paused at version {state['commits']:,}, {_minute(state['updated'] or '')}, by {inline(state['by'] or '')}.",
         "",
-        f"- **Goal:** {inline(parts.value(state, 'goal'), 400)}",
+        f"- **Goal:** {inline(parts.goal(state), 400)}",
     ]
     if phase := parts.value(state, "phase"):
         lines.append(f"- **Phase:** {inline(phase)} {parts.phase_place(state)}".rstrip())

@@ -7,6 +7,8 @@ from holdfast.typed import Any
 
 Entry = dict[str, Any]
 
+BEFORE_COMPACTION = "Before a compaction: "
+"""How the message of a checkpoint begins that a hook saves before a compaction."""
 STATUSES = {
     "working": "Working",
     "blocked": "Blocked",
@@ -14,6 +16,7 @@ STATUSES = {
     "discussion": "Discussion Mode",
     "paused": "Paused",
     "complete": "Complete",
+    "abandoned": "Abandoned",
 }
 
 
@@ -37,6 +40,17 @@ def value(state: dict[str, Any], name: str) -> str:
     """The value of a register as text; empty if it was never set."""
     found = contested.value(state["registers"], name)
     return "" if found is None else str(found)
+
+
+def is_goal_guessed(state: dict[str, Any]) -> bool:
+    """Whether the goal was taken from a request and nobody has set it: what hooks write has the origin ``tool``."""
+    return (register(state, "goal") or {}).get("origin") == "tool"
+
+
+def goal(state: dict[str, Any]) -> str:
+    """The goal as text, marked if it is guessed."""
+    said = value(state, "goal")
+    return f"{said} (guessed)" if said and is_goal_guessed(state) else said
 
 
 def current_task(state: dict[str, Any]) -> Entry | None:

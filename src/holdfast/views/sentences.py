@@ -16,6 +16,7 @@ TEMPLATES = {
     "session.paused": "paused the session[: {notes}][ (last action: {action})]",
     "session.continued": "continued the session",
     "session.completed": "completed the session[: {outcome}]",
+    "session.abandoned": "closed the session as abandoned, unused since {since}",
     "session.stopped": "ended the turn[: {action}]",
     "session.archived": "archived the session",
     "session.restored": "restored the session from the archive",
@@ -36,10 +37,14 @@ TEMPLATES = {
     "plan.approved": "approved {id}[: {reason}]",
     "plan.rejected": "rejected {id}[: {reason}]",
     "plan.superseded": "set {id} aside[: {reason}]",
-    "decision.made": "decided {id}: {text}[ because {because}][; to do now: {action}][ (replaces {supersedes})]",
+    "decision.made": "decided {id}: {text}[ because {because}][; announced: {action}][ (replaces {supersedes})]",
     "loop.added": "asked {id}: {title}",
     "loop.explored": "started to explore {id}",
     "loop.closed": "closed {id}: {outcome}[ (decision {decision})]",
+    "capture.proposed": "captured {id}, not confirmed[, from the {source}]: {text}[ because {because}]",
+    "capture.corrected": "corrected {id}: {text}[ because {because}]",
+    "capture.confirmed": "confirmed {id}, which became {became}",
+    "capture.dropped": "dropped {id}[: {reason}]",
     "risk.added": "saw a[ {severity}] risk, {id}: {text}",
     "risk.closed": "closed {id}: {outcome}",
     "blocker.added": "met a blocker, {id}: {text}",
@@ -65,6 +70,7 @@ TEMPLATES = {
     "budget.included": "included {name} in the context",
     "budget.excluded": "excluded {name} from the context",
     "budget.dropped": "dropped {name} from the budget",
+    "budget.measured": "measured the context: {used} tokens",
     "budget.crossed": "moved the budget from {from} to {to} ({used} of {total} tokens)",
     "batch.began": "started to run {id}[: {command}]",
     "batch.item-claimed": "took item {item} of {id}",
@@ -97,17 +103,25 @@ def sentence(event_type: str, data: dict[str, Any], length: int = LENGTH) -> str
     if event_type == "decision.settled":
         how = "" if data.get("ok", True) else " as failed"
         return _filled(f"settled {{id}}{how}: {{outcome}}", data, length)
+    if event_type == "budget.measured" and not data.get("used", True):
+        return "began a new context"
     if event_type == "batch.created":
         return _filled(f"created {{id}} with {_many(data.get('items'))} items: {{title}}", data, length)
     if event_type == "backlog.edited":
         fields = data.get("set")
         changed = fields if isinstance(fields, dict) else {}
-        said = ", ".join(f"{name}: {_said(value, length)}" for name, value in changed.items())
+        said = ", ".join(f"{_said(name, 60)}: {_said(value, length)}" for name, value in changed.items())
         return _filled("changed {id}", data, length) + (f": {said}" if said else "")
+    if event_type == "git.committed":
+        made = _entries(data.get("commits"))
+        said = ", ".join(
+            f"{_said(entry.get('sha'), 10)} {_said(entry.get('subject'), 100)}" for entry in made
+        )
+        return one_line(f"committed {said}", length)
     if event_type == "import.took":
         return f"imported {_many(data.get('hashes'))} records"
     if event_type == "secret.allowed":
-        found = [entry for entry in data.get("found") or () if isinstance(entry, dict)]
+        found = _entries(data.get("found"))
         kinds = ", ".join(
             f"{_said(entry.get('kind'), 40)} in {_said(entry.get('field'), 60)}" for entry in found
         )
@@ -146,6 +160,10 @@ def _empty(value: object) -> bool:
 
 def _many(value: object) -> str:
     return f"{len(value):,}" if isinstance(value, (list, tuple)) else "?"
+
+
+def _entries(value: object) -> list[dict[str, Any]]:
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, (list, tuple)) else []
 
 
 def _said(value: object, length: int = LENGTH) -> str:

@@ -71,7 +71,7 @@ def contract(state: dict[str, Any], measure: Measure = MEASURES[0]) -> dict[str,
         "handoff": _plain(
             state.get("handoff"), measure, "id", "at", "by", "claimed_by", "claimed_at", "consumed_at"
         ),
-        "budget": _plain(state.get("budget"), measure, "total", "used", "zone"),
+        "budget": _budget(state.get("budget"), measure),
         **_counts(state, measure),
     }
 
@@ -82,6 +82,8 @@ def _where(state: dict[str, Any], measure: Measure) -> dict[str, Any]:
     discussion = state.get("discussion")
     return {
         "goal": fit(contested.value(registers, "goal", ""), measure.width * 2),
+        "goal_guessed": parts.is_goal_guessed(state),
+        "previous": _name(state.get("previous"), measure),
         "phase": _text(contested.value(registers, "phase"), measure),
         "task": _entry(task, measure, "title", "status") if task else None,
         "focus": _text(contested.value(registers, "focus"), measure),
@@ -111,6 +113,7 @@ def _counts(state: dict[str, Any], measure: Measure) -> dict[str, Any]:
     return {
         "references": len(state.get("references", {}).get("open", {})),
         "messages": state.get("messages", {}).get("count", 0),
+        "captures": len(parts.opened(state, "captures")),
         "legal_reviews": state.get("legal", {}).get("count", 0),
         "compaction_count": state.get("compactions", {}).get("count", 0),
         "notes": {
@@ -213,6 +216,16 @@ def _plain(part: dict[str, Any] | None, measure: Measure, *keys: str) -> dict[st
     return {
         key: fit(value, measure.width) if isinstance(value := part.get(key), str) else value for key in keys
     }
+
+
+def _budget(budget: dict[str, Any] | None, measure: Measure) -> dict[str, Any] | None:
+    """The token budget; ``total`` is the one that was set, else the size of the context that the host told."""
+    shown = _plain(budget, measure, "total", "used", "zone")
+    if shown is None or budget is None:
+        return None
+    from holdfast.core.concepts.budget import total_of
+
+    return {**shown, "total": total_of(budget), "measured": bool(budget.get("measured"))}
 
 
 def _text(text: str | None, measure: Measure) -> str | None:

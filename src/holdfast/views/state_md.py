@@ -2,7 +2,7 @@
 
 The sections of the session-state template are there in its order, each if it has content: Current Context, Active
 Loops, Token Budget, Available Actions, Context Stack, Recent Updates. Between them stands what else is open: decisions,
-tasks, blockers, next actions, risks and errors, and the last checkpoint.
+captures, tasks, blockers, next actions, risks and errors, and the last checkpoint.
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ def render(state: dict[str, Any]) -> str:
         "",
         *_context(state),
         *_decisions(state),
+        *_entries(
+            state, "Captured, Not Confirmed", "captures", _capture, "holdfast capture", newest_first=True
+        ),
         *_entries(state, "Tasks", "tasks", _task, "holdfast task list"),
         *_entries(state, "Blockers", "blockers", _text, "holdfast blocker list"),
         *_entries(state, "Next Actions", "next", _text, "holdfast next list"),
@@ -66,6 +69,10 @@ def _section(title: str, lines: list[str]) -> list[str]:
 
 def _context(state: dict[str, Any]) -> list[str]:
     lines = []
+    if parts.is_goal_guessed(state):
+        lines.append("- **Goal:** guessed from a request; `holdfast goal set TEXT` corrects it")
+    if state.get("previous"):
+        lines.append(f"- **Follows:** {inline(state['previous'], 120)}")
     if phase := parts.value(state, "phase"):
         lines.append(f"- **Phase:** {inline(phase)} {parts.phase_place(state)}".rstrip())
     if task := _current(state):
@@ -138,10 +145,18 @@ def _decisions(state: dict[str, Any]) -> list[str]:
 
 
 def _entries(
-    state: dict[str, Any], title: str, name: str, say: Callable[[dict[str, Any]], str], command: str
+    state: dict[str, Any],
+    title: str,
+    name: str,
+    say: Callable[[dict[str, Any]], str],
+    command: str,
+    *,
+    newest_first: bool = False,
 ) -> list[str]:
     """The open entries of a kind."""
     entries = parts.opened(state, name)
+    if newest_first:
+        entries = entries[::-1]
     lines = [f"- {inline(entry['id'])}: {say(entry)}" for entry in entries[:LISTED]]
     if len(entries) > LISTED:
         lines += ["", f"{len(entries) - LISTED:,} more: `{command}`"]
@@ -156,6 +171,11 @@ def _at(entry: dict[str, Any]) -> str:
 
 def _text(entry: dict[str, Any]) -> str:
     return f"{inline(entry['text'], 200)}{_at(entry)}"
+
+
+def _capture(entry: dict[str, Any]) -> str:
+    because = f" because {inline(entry['because'], 200)}" if entry["because"] else ""
+    return f"{inline(entry['text'], 200)}{because} ({inline(entry['kind'], 20)})"
 
 
 def _risk(entry: dict[str, Any]) -> str:

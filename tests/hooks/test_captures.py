@@ -332,3 +332,40 @@ def test_the_plug_in_of_opencode_adds_what_events_lack(started: Path, call: Call
     assert ("constraint", "csv only, no pandas", "summary") in captured()
     assert state()["captures"]["opened"] == 5
     assert state()["compactions"]["count"] == 0
+
+
+def _turn(prompt: str, said: str, stopped: int) -> str:
+    """The lines that Copilot CLI writes into its transcript for one turn."""
+    lines = [
+        {"type": "user.message", "data": {"content": prompt}},
+        {"type": "assistant.message", "data": {"content": said, "toolRequests": []}},
+        {"type": "assistant.turn_end", "data": {}},
+        {"type": "hook.start", "data": {"hookType": "agentStop", "input": {"timestamp": stopped}}},
+    ]
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+@pytest.mark.parametrize("at", [1767225600000, "2026-01-01T00:00:00.000Z"])
+def test_the_last_words_are_those_of_this_turn(
+    at: int | str, started: Path, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Copilot CLI calls the hook before it has written the turn: an earlier turn is not taken for it."""
+    monkeypatch.setattr("holdfast.edge.hooks.copilot._LOOKS", 2)
+    transcript = tmp_path / "events.jsonl"
+    stop = {
+        "sessionId": "c",
+        "cwd": str(started),
+        "transcriptPath": str(transcript),
+        "stopReason": "end_turn",
+        "timestamp": at,
+    }
+    earlier = _turn("check it", "It fails.", 1767225500000)
+    end = json.dumps({"type": "session.shutdown", "data": {}}) + "\n"
+    for stale in ("", earlier, earlier + end):
+        transcript.write_text(stale)
+        call("copilot", stop, "agentStop")
+        assert state()["recovery"]["last_action"] is None, stale
+    transcript.write_text(earlier + end + _turn("mend it", "It passes now.", 1767225600000))
+    call("copilot", stop, "agentStop")
+    assert state()["recovery"]["last_action"] == "It passes now."
+    assert errors(started) == ""

@@ -9,6 +9,7 @@ prompt may precede the start. The payload of agentStop does not have the agent's
 from __future__ import annotations
 
 import json
+import os
 
 from holdfast.edge.hooks import tools
 from holdfast.edge.hooks.event import (
@@ -26,6 +27,7 @@ from holdfast.edge.hooks.event import (
     part,
     text,
 )
+from holdfast.errors import HoldfastError
 
 KINDS = {
     "sessionStart": START,
@@ -48,7 +50,7 @@ AGAIN_AT_PROMPT = True
 COUNT_BEFORE = "all"
 LOADS = "AGENTS.md"
 CAP = 9_900
-_LOOKS, _PAUSE_S = 12, 0.05
+_LOOKS, _PAUSE_S = 60, 0.05
 """How often, and after which time, the transcript is looked into for the agent's last words."""
 
 
@@ -97,28 +99,55 @@ def read(payload: Payload, name: str) -> Event:
 def _said(kind: str, payload: Payload) -> str:
     """The last words of the agent: only the transcript has them."""
     transcript = text(payload, "transcriptPath", "transcript_path")
-    if kind != STOP or not transcript:
+    if kind != STOP or not os.path.isdir(os.path.dirname(transcript)):
         return ""
     from time import sleep
 
     for _ in range(_LOOKS):
-        if said := _answered(transcript):
+        said = _answered(transcript, _called(payload))
+        if said is not None:
             return said
-        sleep(_PAUSE_S)  # the host writes its transcript a moment after it calls the hook
+        sleep(_PAUSE_S)
     return ""
 
 
-def _answered(transcript: str) -> str:
-    """The message with which the agent ended its turn, if it is the last thing in the transcript."""
+def _answered(transcript: str, called: int) -> str | None:
+    """The message with which the agent ended its turn; None if the transcript is not yet as far as this turn.
+
+    The host writes its transcript some time after it calls the hook. Until then the transcript may end with an earlier
+    turn, which looks as complete as this one. The host also writes there that it called a hook, and when.
+    """
     from holdfast.edge.hooks.tail import backwards
 
+    reached = earlier = False
     for line in backwards(transcript, b'"type"'):
         kind, data = line.get("type"), part(line, "data")
-        if kind in ("user.message", "tool.execution_start", "tool.execution_complete"):
-            return ""
-        if kind == "assistant.message":
-            return "" if data.get("toolRequests") else text(data, "content")
-    return ""
+        if kind == "hook.start" and KINDS.get(text(data, "hookType", cap=ID_CAP)) == STOP:
+            here = _called(part(data, "input")) == called
+            reached, earlier = reached or here, earlier or not here
+        elif kind == "session.shutdown":
+            earlier = True
+        elif kind in ("user.message", "tool.execution_start", "tool.execution_complete"):
+            return "" if reached else None
+        elif kind == "assistant.message":
+            if earlier and not reached:
+                return None
+            said = "" if data.get("toolRequests") else text(data, "content")
+            return said or ("" if reached else None)
+    return None
+
+
+def _called(payload: Payload) -> int:
+    """When the host called a hook, in milliseconds; 0 if unknown. Payloads like those of Claude Code say it as text."""
+    at = payload.get("timestamp")
+    if isinstance(at, str):
+        from holdfast.core import timestamps
+
+        try:
+            return timestamps.from_iso(at)
+        except HoldfastError:
+            return 0
+    return at if isinstance(at, int) else 0
 
 
 def _of_tool(event: Event, payload: Payload) -> Event:

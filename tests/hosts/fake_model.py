@@ -169,8 +169,9 @@ class FakeModel:
     def take(self, request: Request) -> tuple[Reply, int]:
         """Keep a request and choose its reply.
 
-        A tool call answers only a request that offers tools: hosts also ask for titles and summaries. It need
-        not be one of those offered, because some hosts keep the tools of MCP servers back until searched for.
+        A tool call, and a reply that hangs, answer only a request that offers tools: hosts also ask for titles and
+        summaries. The call need not be one of the tools offered, because some hosts keep those of MCP servers back
+        until searched for.
         """
         with self._lock:
             self.requests.append(request)
@@ -178,7 +179,7 @@ class FakeModel:
             for trigger, replies in self._rules:
                 if trigger in request.prompt and request.results < len(replies):
                     reply = replies[request.results]
-                    if reply.call is None or request.tools:
+                    if request.tools or (reply.call is None and not reply.hang):
                         return reply, number
             return self.default, number
 

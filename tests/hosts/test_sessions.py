@@ -44,17 +44,7 @@ def test_the_context_is_measured(host: str) -> None:
         assert not at.complaints(), at.complaints()
 
 
-@pytest.mark.parametrize(
-    "host",
-    [
-        pytest.param(
-            host, marks=pytest.mark.xfail(strict=False, reason="its second conversation joins the first")
-        )
-        if host == "opencode"
-        else host
-        for host in HOSTS
-    ],
-)
+@each_host
 def test_two_hosts_at_once(host: str) -> None:
     """While one conversation is in a turn, another one gets its own session; once the first is gone, the next
     conversation continues what was written last."""

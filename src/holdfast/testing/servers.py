@@ -267,9 +267,6 @@ def own(kind: str, *settings: str) -> Iterator[Server]:
 
 # -- one server for a whole run ---------------------------------------------------------------------------
 
-_keepers: list[subprocess.Popen[bytes]] = []
-"""Those that this process started. They are not waited for here, and not warned about."""
-
 
 def shared(kind: str, run: str, owner: int, settings: tuple[str, ...] = ()) -> str:
     """The URL of the server of this kind that all processes of a run share; it is started if need be.
@@ -284,15 +281,12 @@ def shared(kind: str, run: str, owner: int, settings: tuple[str, ...] = ()) -> s
         if not os.path.exists(answer):
             command = [sys.executable, "-m", "holdfast.testing.servers", kind, run, str(owner), *settings]
             environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-            _keepers.append(
-                subprocess.Popen(
-                    command,
-                    env=environment,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    start_new_session=True,
-                )
-            )
+            nowhere = [
+                (os.POSIX_SPAWN_OPEN, number, os.devnull, mode, 0)
+                for number, mode in ((0, os.O_RDONLY), (1, os.O_WRONLY))
+            ]
+            # It outlives this process, which therefore holds no object of it that would have to be waited for.
+            os.posix_spawn(sys.executable, command, environment, file_actions=nowhere, setsid=True)
             end = time.monotonic() + _SECONDS
             while not os.path.exists(answer):
                 if time.monotonic() > end:

@@ -261,6 +261,51 @@ def test_a_host_that_exits_immediately_has_reported(play: Play) -> None:
     assert len(play.standin.calls()[0].payload["input"]["properties"]["much"]) == 7000
 
 
+def test_the_last_words_come_with_the_end_of_the_turn(play: Play) -> None:
+    """A host that exits immediately has also reported what its agent said last: not a prompt, not a summary."""
+    script = play.driver.with_name("quick.mjs")
+    words = [
+        message("m1", role="assistant"),
+        part("m1", "p1", "It fa"),
+        message("m2", role="user"),
+        part("m2", "p2", "Mend it"),
+        message("m3", role="assistant"),
+        part("m3", "p3", "It pas"),
+        part("m3", "p3", "It passes now."),
+        part("m3", "p4", "Nothing is left."),
+        message("m4", role="assistant", summary=True),
+        part("m4", "p5", "A summary"),
+    ]
+    idle = {"type": "session.idle", "properties": {"sessionID": "s"}}
+    head = DRIVER.split("const done")[0] % json.dumps(str(play.driver.parent / "plugin" / "holdfast.ts"))
+    heard = "\n".join(f"hooks.event({{ event: {json.dumps(each)} }})" for each in [*words, idle])
+    script.write_text(f"{head}{heard}\nprocess.exit(0)\n")
+    subprocess.run([node(), script, str(play.project)], check=True, env=play.env(), timeout=30)
+    assert play.standin.names_until("session.idle") == ["session.idle"]
+    assert play.standin.calls()[0].payload["input"]["properties"] == {
+        "sessionID": "s",
+        "said": "It passes now.\nNothing is left.",
+    }
+
+
+def message(id: str, *, role: str, summary: bool = False) -> dict[str, Any]:
+    """An event about a message of the conversation."""
+    return {
+        "type": "message.updated",
+        "properties": {"info": {"id": id, "sessionID": "s", "role": role, "summary": summary}},
+    }
+
+
+def part(message: str, id: str, text: str) -> dict[str, Any]:
+    """An event about a text of a message."""
+    return {
+        "type": "message.part.updated",
+        "properties": {
+            "part": {"id": id, "sessionID": "s", "messageID": message, "type": "text", "text": text}
+        },
+    }
+
+
 @pytest.mark.parametrize("hook", [TRANSFORM, COMPACTING, "chat.message", "tool.execute.after"])
 def test_payloads_of_another_shape_do_no_harm(play: Play, hook: str) -> None:
     """A host that changed its types gets no exception from us."""

@@ -20,6 +20,7 @@ from holdfast.store import faults
 from holdfast.testing.crash.wrapped import CHANGES, Wrapped
 from holdfast.workspace import upkeep
 from holdfast.workspace.clock import wall_clock
+from holdfast.workspace.handover import hand_off
 from holdfast.workspace.upkeep import DAY, Policy
 from holdfast.workspace.workspace import Workspace
 
@@ -292,6 +293,47 @@ def test_rotate(workspace: Workspace) -> None:
     assert upkeep.rotate(workspace, idle=0)["archived"] == [f"{done.user}/{done.id}"]
     assert workspace.session().id == busy.id
     assert upkeep.rotate(workspace, idle=0, policy=Policy(keep=0))["pruned"][0]["session"] == done.id
+
+
+def test_rotate_reaches_sessions_that_nobody_ended(project: Path) -> None:
+    """Sessions that nobody ended are closed and archived when asked for; with an unsettled action, only closed."""
+    with holdfast.open(project) as workspace:
+        left = workspace.start("Left")
+        acting = workspace.start("Acting")
+        acting.decide("Upload it", because="it is ready", action="upload dist/")
+        names = [f"{session.user}/{session.id}" for session in (left, acting)]
+        assert upkeep.rotate(workspace, idle=0, abandoned=True)["closed"] == []
+    with (project / ".state" / "config.toml").open("a") as config:
+        config.write('\n[sessions]\nabandoned_after = "0m"\n')
+    with holdfast.open(project) as workspace:
+        assert upkeep.rotate(workspace, idle=0)["archived"] == []
+        done = upkeep.rotate(workspace, idle=0, abandoned=True)
+        assert sorted(each["session"] for each in done["closed"]) == sorted(names)
+        assert done["archived"] == names[:1]
+        assert [entry["session"] for entry in done["waiting"]] == names[1:]
+
+
+def test_the_handoff_page_follows_its_session(project: Path) -> None:
+    """handoff/latest.md says who claimed the work, that it is complete, and that it is archived; edited, it is left."""
+    with holdfast.open(project, by="ann") as workspace:
+        session = workspace.start("Move the tables")
+        hand_off(session, "half done")
+        page = project / "handoff" / "latest.md"
+        assert "`holdfast resume --claim` claims it." in page.read_text()
+        other = workspace.start("Something else")
+        session.claim("bob")
+        assert "claimed by bob" in page.read_text()
+        assert "--claim" not in page.read_text()
+        other.complete()
+        assert "Move the tables" in page.read_text()
+        session.complete("moved")
+        assert "The session is complete: there is nothing to claim." in page.read_text()
+        upkeep.archive(workspace, f"{session.user}/{session.id}")
+        assert "The session is archived: there is nothing to claim." in page.read_text()
+        page.write_text(page.read_text() + "\nMy own line\n")
+        edited = page.read_text()
+        upkeep.restore(workspace, f"{session.user}/{session.id}").continue_()
+        assert page.read_text() == edited
 
 
 @pytest.mark.parametrize(("text", "size"), [("500", 500), ("10k", 10240), ("2MB", 2 << 20), ("1G", 1 << 30)])

@@ -104,7 +104,7 @@ def handoff_md(state: dict[str, Any], project: dict[str, Any] | None = None) -> 
         ]
         if handoff.get("message"):
             lines += [inline(handoff["message"], 700), ""]
-    lines += ["`holdfast resume --claim` claims it.", ""]
+    lines += [_next_step(state), ""]
     lines += ["## Objective", "", inline(parts.goal(state), 700), ""]
     if phase := parts.value(state, "phase"):
         lines += ["## Phase", "", f"{inline(phase)} {parts.phase_place(state)}".rstrip(), ""]
@@ -120,6 +120,18 @@ def handoff_md(state: dict[str, Any], project: dict[str, Any] | None = None) -> 
     if project:
         lines += _listed(project, "Standing Orders", "orders", "text")
     return _page(lines, state)
+
+
+def _next_step(state: dict[str, Any]) -> str:
+    """What to do with a handoff: claim it, unless somebody did or the session is over."""
+    if state.get("archived"):
+        return "The session is archived: there is nothing to claim."
+    status = parts.value(state, "status")
+    if status in ("complete", "abandoned"):
+        return f"The session is {status}: there is nothing to claim."
+    if (state.get("handoff") or {}).get("claimed_by"):
+        return "`holdfast resume` shows where it stands."
+    return "`holdfast resume --claim` claims it."
 
 
 def continue_here(state: dict[str, Any]) -> str:

@@ -105,6 +105,7 @@ def _phases(state: dict[str, Any], measure: Measure) -> dict[str, Any]:
             {"phase": fit(p["phase"], measure.name), "entered_at": p["entered"], "exited_at": p["exited"]}
             for p in phases["history"][-min(5, measure.shown) :]
         ],
+        "phases_entered": phases["entered"],
     }
 
 

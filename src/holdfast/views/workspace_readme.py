@@ -17,6 +17,10 @@ compaction, handoffs and merges.
 * `history/YYYY-MM/`: archived sessions, read-only.
 * `local/`: this clone's own (locks, caches, quarantine). Never in git; safe to lose.
 
+What goes when: nothing by itself. `holdfast archive rotate` archives closed sessions after 7 days without a commit
+(`--abandoned` closes those that nobody ended first) and removes archived ones only by the limits you name
+(`--older-than 90d`, `--keep 100`, `--max-size 50MB`). A session with an unsettled decision is never archived.
+
 Session ids are the date and eight random characters, such as `2026-01-21-a1b2c3d4`. `holdfast status` shows the
 current session, `holdfast sessions` all of them, `holdfast doctor` checks this folder.
 """

@@ -13,6 +13,8 @@ from holdfast.workspace.discovery import HANDOFF
 from holdfast.workspace.project_files import CONTINUE, ProjectFolder, project_folder_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from holdfast.views.brief import Brief
     from holdfast.views.brief_sections import Known
     from holdfast.workspace.handle import Handle, Receipt
@@ -107,7 +109,7 @@ def hand_off(
 _LEFT_ALONE = f"{HANDOFF} was not made by holdfast or was edited by hand; it is left as it is."
 
 
-def handoff_page(session: Session) -> str:
+def handoff_page(session: Handle) -> str:
     """The text of ``handoff/latest.md``."""
     from holdfast.views.pages import handoff_md
 
@@ -146,13 +148,39 @@ def refresh_block(
 
 
 def show_pause(session: Handle) -> None:
-    """Update ``.continue-here.md``. The commit is durable: a page that cannot be written is reported."""
+    """Update ``.continue-here.md``, and ``handoff/latest.md`` if it shows this session."""
+    _show(session, CONTINUE, mark_pause)
+    show_handoff(session)
+
+
+def show_handoff(session: Handle) -> None:
+    """Update ``handoff/latest.md`` if it shows this session."""
+    _show(session, HANDOFF, _refresh_handoff_page)
+
+
+def _show(session: Handle, page: str, write: Callable[[Handle], None]) -> None:
+    """Write a page. The commit is durable: a page that cannot be written is reported."""
     try:
-        mark_pause(session)
+        write(session)
     except (HoldfastError, OSError) as problem:
         from holdfast.store.faults import UNWRITTEN_VIEW
 
-        session.workspace.report(Fault(UNWRITTEN_VIEW, session.stream, CONTINUE, {"problem": str(problem)}))
+        session.workspace.report(Fault(UNWRITTEN_VIEW, session.stream, page, {"problem": str(problem)}))
+
+
+def _refresh_handoff_page(session: Handle) -> None:
+    """Regenerate ``handoff/latest.md`` if it shows this session and nobody edited it.
+
+    A page that still offers work which somebody claimed or completed sends a second agent to it.
+    """
+    folder = project_folder_of(session.workspace.where)
+    found = folder.read(HANDOFF) if folder is not None else None
+    if folder is None or found is None:
+        return
+    state = session.peek().state
+    shown = f"\nsession: {state['session']}\n".encode()
+    if shown in found and seal.condition(found) == "intact" and not seal.is_current(found, state):
+        folder.write(HANDOFF, handoff_page(session).encode())
 
 
 def mark_pause(session: Handle) -> None:

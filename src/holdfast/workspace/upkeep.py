@@ -8,9 +8,12 @@ from holdfast.core import concepts, contested, timestamps
 from holdfast.core.text import one_line
 from holdfast.errors import Conflict, HoldfastError, Refused, Usage
 from holdfast.store.protocol import archive_of
-from holdfast.workspace import pointer
+from holdfast.workspace import capture, pointer
 from holdfast.workspace.clock import wall_clock
+from holdfast.workspace.handle import Handle
+from holdfast.workspace.handover import show_handoff
 from holdfast.workspace.session import Session
+from holdfast.workspace.standing import standing
 from holdfast.workspace.workspace import Workspace
 
 DAY = 86_400_000
@@ -62,6 +65,7 @@ def archive(workspace: Workspace, name: str | None = None) -> Session:
         raise error.after(
             f"{here} is archived (read-only), but its files are not in history/ yet:"
         ) from error
+    show_handoff(session)
     return session
 
 
@@ -144,18 +148,42 @@ def _removed(workspace: Workspace, kept: ArchivedSession) -> bool:
     return True
 
 
-def rotate(workspace: Workspace, *, idle: int, policy: Policy | None = None) -> dict[str, Any]:
-    """One round of upkeep: archive complete sessions that were idle for ``idle`` milliseconds, and remove what the
-    policy does not keep from the archive."""
+class ClosedSession(NamedTuple):
+    """A session that nobody ended, closed as abandoned."""
+
+    session: str
+    unsettled: int
+    updated_at: str
+
+
+def close_abandoned(workspace: Workspace, user: str | None = None) -> list[ClosedSession]:
+    """Close every session that nobody ended and nobody works on; what is open in it stays listed."""
+    closed = []
+    for name in workspace.sessions(user=user):
+        state = Handle(workspace, f"sessions/{name}").peek().state
+        if standing(workspace, name, state) == "abandoned?" and capture.abandoned(workspace, name):
+            closed.append(ClosedSession(name, len(state["decisions"]["open"]), state["updated"]))
+    return closed
+
+
+def rotate(
+    workspace: Workspace, *, idle: int, policy: Policy | None = None, abandoned: bool = False
+) -> dict[str, Any]:
+    """One round of upkeep: archive closed sessions that were idle for ``idle`` milliseconds, and remove what the
+    policy does not keep from the archive. With ``abandoned``, sessions that nobody ended are closed first; they have
+    been idle since their last commit before that."""
     now = wall_clock()
+    closed = close_abandoned(workspace) if abandoned else []
+    idle_since = {each.session: each.updated_at for each in closed}
     moved, waiting = [], []
     for stream in workspace.store.streams("sessions/"):
         session = Session(workspace, stream)
         state = session.peek().state
         half_done = bool(state["archived"]) and archive_of(workspace.store) is not None
-        if not half_done and (state["archived"] or not state["completed"]):
+        if not half_done and (state["archived"] or concepts.session.is_unfinished(state)):
             continue
-        if not half_done and now - timestamps.parse(state["updated"]) < idle:
+        since = idle_since.get(f"{session.user}/{session.id}", state["updated"])
+        if not half_done and now - timestamps.parse(since) < idle:
             continue
         try:
             archive(workspace, f"{session.user}/{session.id}")
@@ -163,7 +191,12 @@ def rotate(workspace: Workspace, *, idle: int, policy: Policy | None = None) -> 
         except Refused as refusal:
             waiting.append({"session": f"{session.user}/{session.id}", "why": refusal.message})
     report = prune(workspace, policy) if policy is not None and policy != Policy() else []
-    return {"archived": moved, "waiting": waiting, "pruned": [k._asdict() for k in report if k.reason]}
+    return {
+        "closed": [each._asdict() for each in closed],
+        "archived": moved,
+        "waiting": waiting,
+        "pruned": [k._asdict() for k in report if k.reason],
+    }
 
 
 def _size(workspace: Workspace, session: Session) -> int:

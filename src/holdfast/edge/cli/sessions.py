@@ -363,25 +363,16 @@ def _sessions(arguments: argparse.Namespace) -> Output:
 
 
 def _close_abandoned(workspace: Workspace, user: str | None) -> Output:
-    """Close every session that nobody ended and nobody works on, here."""
-    from holdfast.workspace.capture import abandoned
+    from holdfast.workspace.upkeep import close_abandoned
 
-    closed = []
-    for name in workspace.sessions(user=user):
-        state = Handle(workspace, f"sessions/{name}").peek().state
-        if standing(workspace, name, state) == "abandoned?" and abandoned(workspace, name):
-            waits = len(state["decisions"]["open"])
-            closed.append({"session": name, "unsettled": waits, "updated_at": state["updated"]})
+    closed = close_abandoned(workspace, user)
     lines = [
-        f"Closed {clean(row['session'], 120)}, unused since {when(row['updated_at'])}"
-        + (
-            f"; {plural(row['unsettled'], 'unsettled decision')}: holdfast recover"
-            if row["unsettled"]
-            else ""
-        )
-        for row in closed
+        f"Closed {clean(each.session, 120)}, unused since {when(each.updated_at)}"
+        + (f"; {plural(each.unsettled, 'unsettled decision')}: holdfast recover" if each.unsettled else "")
+        for each in closed
     ]
-    return Output("\n".join(lines) or "No abandoned sessions.", {"closed": closed})
+    data = {"closed": [each._asdict() for each in closed]}
+    return Output("\n".join(lines) or "No abandoned sessions.", data)
 
 
 _ARCHIVED = "Archived sessions: --archived lists them."

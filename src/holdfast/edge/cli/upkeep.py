@@ -115,7 +115,12 @@ def _rotate_arguments(parser: argparse.ArgumentParser) -> None:
         "--idle",
         metavar="AGE",
         default="7d",
-        help="archive complete sessions that are idle for this long (default: 7d)",
+        help="archive closed sessions that are idle for this long (default: 7d)",
+    )
+    parser.add_argument(
+        "--abandoned",
+        action="store_true",
+        help="first close sessions that nobody ended (config.toml: sessions.abandoned_after)",
     )
     _policy_arguments(parser)
 
@@ -124,11 +129,17 @@ def _rotate(arguments: argparse.Namespace) -> Output:
     from holdfast.workspace import upkeep
 
     with open_here(arguments) as workspace:
-        done = upkeep.rotate(workspace, idle=_span(arguments.idle), policy=_policy(arguments))
+        done = upkeep.rotate(
+            workspace,
+            idle=_span(arguments.idle),
+            policy=_policy(arguments),
+            abandoned=arguments.abandoned,
+        )
     lines = [
         f"Archived {plural(len(done['archived']), 'session')}, removed {len(done['pruned']):,} from the archive."
     ]
     lines += [f"  {name}" for name in done["archived"]]
+    lines += [f"  closed as abandoned: {each['session']}" for each in done["closed"]]
     lines += [
         f"  {paint('waiting', 'yellow')} {entry['session']}: {clean(entry['why'], 160)}"
         for entry in done["waiting"]
@@ -157,10 +168,10 @@ COMMANDS = {
                 ),
             ),
             "rotate": Command(
-                "Archive complete sessions, then prune the archive.",
+                "Archive closed sessions, then prune the archive.",
                 _rotate_arguments,
                 _rotate,
-                ("holdfast archive rotate --idle 7d", "holdfast archive rotate --idle 1d --keep 100"),
+                ("holdfast archive rotate --idle 7d", "holdfast archive rotate --abandoned --keep 100"),
             ),
         },
     ),

@@ -6,6 +6,7 @@ import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } f
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Plugin } from "@opencode-ai/plugin"
+import type { Event } from "@opencode-ai/sdk"
 
 const COMMAND = "holdfast"
 const ARGUMENTS = ["hook", "opencode"]
@@ -32,10 +33,13 @@ const TITLE = /^You are a title generator\b/
 
 // What the model of one session is told. `brief` stays the same text, byte for byte, for as long as the
 // session is not compacted: a changed system prompt makes the provider read the whole conversation again.
-type Told = { brief?: Promise<Answer>; news: string; usage: Usage }
+type Told = { brief?: Promise<Answer>; news: string; usage: Usage; last: LastMessage }
 
 // How full the context is: the tokens of the last answer, and the size of the model's context.
 type Usage = { used?: number; window?: number; model?: string }
+
+// The model's last message that is no summary: its text parts by id, in the order in which they began.
+type LastMessage = { id: string; texts: Map<string, string> }
 
 // What holdfast says: a text, an empty one when it has nothing to say, undefined when it did not answer.
 type Answer = string | undefined
@@ -95,10 +99,28 @@ const usageOf = (properties: unknown): Usage => {
 }
 
 const sessionOf = (properties: unknown): string => {
-  const known = properties as { sessionID?: unknown; info?: { id?: unknown } } | undefined
-  const id = known?.sessionID ?? known?.info?.id
+  const known = properties as
+    | { sessionID?: unknown; info?: { id?: unknown; sessionID?: unknown }; part?: { sessionID?: unknown } }
+    | undefined
+  const id = known?.sessionID ?? known?.part?.sessionID ?? known?.info?.sessionID ?? known?.info?.id
   return typeof id === "string" ? id : ""
 }
+
+// Kept as they are said: OpenCode may end right after a turn, before its messages could be asked for.
+const listen = (last: LastMessage, event: Event): void => {
+  if (event.type === "message.updated") {
+    const { info } = event.properties
+    if (info.role !== "assistant" || info.summary || info.id === last.id) return
+    last.id = info.id
+    last.texts.clear()
+  } else if (event.type === "message.part.updated") {
+    const { part } = event.properties
+    if (part.type !== "text" || part.messageID !== last.id) return
+    if (last.texts.has(part.id) || last.texts.size < MOST_ENTRIES) last.texts.set(part.id, part.text)
+  }
+}
+
+const saidIn = (last: LastMessage): string => [...last.texts.values()].join("\n")
 
 export const HoldfastPlugin: Plugin = async ({ client, directory }) => {
   const sessions = new Map<string, Told>()
@@ -107,7 +129,7 @@ export const HoldfastPlugin: Plugin = async ({ client, directory }) => {
   let restUntil = 0
 
   const told = (session: string): Told => {
-    const known = sessions.get(session) ?? { news: "", usage: {} }
+    const known = sessions.get(session) ?? { news: "", usage: {}, last: { id: "", texts: new Map() } }
     sessions.delete(session)
     sessions.set(session, known)
     const oldest = sessions.keys().next().value
@@ -178,37 +200,32 @@ export const HoldfastPlugin: Plugin = async ({ client, directory }) => {
     return text ?? ""
   }
 
-  // The agent's last words, or the last summary: events do not carry them.
-  const lastText = async (session: string, summary: boolean): Promise<string> => {
+  // The last summary: the event does not carry it.
+  const summaryText = async (session: string): Promise<string> => {
     try {
       const { data } = await client.session.messages({ path: { id: session } })
       for (const { info, parts } of [...(data ?? [])].reverse()) {
-        if (info.role !== "assistant" || Boolean(info.summary) !== summary) continue
+        if (info.role !== "assistant" || !info.summary) continue
         const text = parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n")
         if (text.trim()) return text
       }
     } catch {
-      // Without them the event itself is still worth recording.
+      // Without it the event itself is still worth recording.
     }
     return ""
   }
 
-  const stop = async (
-    event: { type: string; properties: unknown },
-    session: string,
-    usage: Usage | undefined,
-  ): Promise<void> => {
-    // The event itself at once: OpenCode may end while its messages are read.
-    const reported = call("event", STOP_MS, event, undefined, usage)
-    const said = event.type === "session.idle" && session ? await lastText(session, false) : ""
-    await reported
-    if (said) await call("event", STOP_MS, { type: event.type, properties: { sessionID: session, said } })
-  }
-
   // After the event itself, which must not wait: OpenCode may end while its messages are read.
   const summarised = async (session: string): Promise<void> => {
-    const said = session ? await lastText(session, true) : ""
+    const said = session ? await summaryText(session) : ""
     if (said) await call("event", STOP_MS, { type: "session.summarised", properties: { sessionID: session, said } })
+  }
+
+  const stop = async (event: Event, session: string): Promise<void> => {
+    const { usage, last } = told(session)
+    const said = event.type === "session.idle" ? saidIn(last) : ""
+    const properties = said ? { ...event.properties, said } : event.properties
+    await call("event", STOP_MS, { type: event.type, properties }, undefined, usage)
   }
 
   const safely =
@@ -225,9 +242,9 @@ export const HoldfastPlugin: Plugin = async ({ client, directory }) => {
     event: safely(async ({ event }) => {
       const session = sessionOf(event.properties)
       if (event.type === "message.updated") Object.assign(told(session).usage, usageOf(event.properties))
-      const { usage } = STOPS.has(event.type) ? told(session) : { usage: undefined }
+      if (event.type.startsWith("message.")) listen(told(session).last, event)
+      if (STOPS.has(event.type)) await stop(event, session)
       if (event.type === "session.compacted" || event.type === "session.deleted") sessions.delete(session)
-      if (STOPS.has(event.type)) await stop(event, session, usage)
       if (!STARTS.has(event.type)) return
       const text = await call("event", START_MS, event)
       if (text) told(session).brief ??= Promise.resolve(text)

@@ -130,13 +130,14 @@ class Lifecycle(Base):
         """
         name = claimant if claimant is not None else self.workspace.by
         try:
-            return self.commit(
+            receipt = self.commit(
                 lambda state, mint: concepts.handoff.claim(state, name, take_over=take_over),
                 op=op,
                 expect=expect,
             )
         except concepts.handoff.Yours:
             return self._look(_claimed)
+        return self._shown(receipt)
 
     # -- actions -----------------------------------------------------------------------------------------
 
